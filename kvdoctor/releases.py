@@ -151,3 +151,23 @@ def _bound(part: str, text: str) -> Bound:
         raise ExpressionError(f"{release!r} in the release range {text!r} is not a version")
     prefix = tuple(int(number) for number in release[:-2].split(".")) if wild else ()
     return Bound(operator, release, found, prefix)
+
+
+def contains(text: str, release: str) -> bool:
+    """Whether ``release`` lies in the range ``text``."""
+    return parse_range(text).contains(release)
+
+
+def covers(text: str, candidates: Iterable[str]) -> str:
+    """``all``, ``none`` or ``some`` of the candidates lie in the range ``text``."""
+    return parse_range(text).covers(candidates)
+
+
+def normalise(text: str) -> str:
+    """A version as people type it ("v0.32", "0.32.0+cu129") in the form of a release number.
+
+    Raises ValueError when it is no version."""
+    bare = text.strip().lstrip("vV").partition("+")[0]
+    if key(bare) is None:
+        raise ValueError(f"{text!r} is not a version")
+    return bare + ".0" if bare.count(".") == 1 and bare.replace(".", "").isdigit() else bare

@@ -1,7 +1,8 @@
 """Filling text templates: ``--tensor-parallel-size {local_tp_size}``.
 
-A hole is ``{name}``, ``{name|raw}`` (put in as it is, when it holds no shell operator) or ``{name|json}`` (put in as a JSON value).
-Braces of JSON may be written as they are; ``{{name}}`` is the literal text ``{name}``.
+A hole is ``{name}``, ``{name|raw}`` (put in as it is, unless it holds a shell operator) or
+``{name|json}`` (put in as a JSON value). Braces of JSON may be written as they are; ``{{name}}`` is
+the literal text ``{name}``.
 
 Values come from log text that nobody vouches for, and the result goes to a clipboard and from there
 into a shell. How a value is quoted follows from where its hole stands: bare in a command, inside

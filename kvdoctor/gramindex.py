@@ -1,0 +1,126 @@
+"""Which of ten thousand templates can a message be? A dictionary of rare runs of characters.
+
+Every template is entered under runs of eight characters of its skeleton (white space and quotes
+taken out): the rarest one near its beginning, so that a message that is cut off is still found, and
+the rarest one elsewhere, so that a damaged word does not lose it. A lookup asks the dictionary for
+every run of the message.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kvdoctor import phrase
+from kvdoctor.phrase import skeleton_of
+
+LONG, SHORT = 8, 4  # characters of a run; the short one serves templates with little literal text
+HEAD = 24  # literal characters in which the first run is looked for
+
+
+class PatternIndex:
+    """Finds the templates that a message can be. Made with :meth:`build` or :meth:`from_json`."""
+
+    __slots__ = ("_keys", "_long", "_loose", "_short")
+
+    def __init__(
+        self,
+        keys: tuple[str, ...],
+        long: Mapping[str, list[int]],
+        short: Mapping[str, list[int]],
+        loose: tuple[int, ...],
+    ) -> None:
+        self._keys = keys
+        self._long = long
+        self._short = short
+        self._loose = loose  # templates with too little text for any run: always candidates
+
+    @classmethod
+    def build(cls, pairs: Iterable[tuple[str, str]]) -> PatternIndex:
+        """Index (key, template) pairs; a key may come with several templates.
+
+        Raises RecordError for a template that cannot be read."""
+        keys: dict[str, int] = {}
+        rows: list[tuple[int, list[str]]] = []
+        for key, template in pairs:
+            number = keys.setdefault(key, len(keys))
+            for one in phrase.read(template):
+                texts = [skeleton_of(item) for item in one.items if isinstance(item, str)]
+                rows.append((number, [text for text in texts if text]))
+        counts = Counter(
+            gram for _, texts in rows for gram in {g for t in texts for g in _grams(t, LONG)}
+        )
+        long: dict[str, list[int]] = {}
+        short: dict[str, list[int]] = {}
+        loose: set[int] = set()
+        for number, texts in rows:
+            found = _anchors(texts, counts)
+            table = long
+            if not found:
+                found = {gram for text in texts for gram in _grams(text, SHORT)[:1]}
+                table = short
+            if not found:
+                loose.add(number)
+            for gram in found:
+                entries = table.setdefault(gram, [])
+                if number not in entries:
+                    entries.append(number)
+        return cls(tuple(keys), long, short, tuple(sorted(loose)))
+
+    def candidates(self, message: str) -> tuple[str, ...]:
+        """Keys of the templates that the message may be, those with most runs in it first."""
+        chars = skeleton_of(message)
+        scores: dict[int, int] = {}
+        for table, size in ((self._long, LONG), (self._short, SHORT)):
+            if not table:
+                continue
+            runs = {chars[i : i + size] for i in range(len(chars) - size + 1)}
+            for run in table.keys() & runs:
+                for number in table[run]:
+                    scores[number] = scores.get(number, 0) + size
+        for number in self._loose:
+            scores.setdefault(number, 0)
+        ranked = sorted(scores, key=lambda number: (-scores[number], number))
+        return tuple(self._keys[number] for number in ranked)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def to_json(self) -> dict[str, Any]:
+        """The index as plain lists and dictionaries."""
+        return {
+            "keys": list(self._keys),
+            "long": dict(self._long),
+            "short": dict(self._short),
+            "loose": list(self._loose),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> PatternIndex:
+        return cls(tuple(data["keys"]), data["long"], data["short"], tuple(data["loose"]))
+
+
+def _grams(text: str, size: int) -> list[str]:
+    return [text[i : i + size] for i in range(len(text) - size + 1)]
+
+
+def _anchors(texts: list[str], counts: Mapping[str, int]) -> set[str]:
+    """The rarest run of the head and the rarest run that does not overlap it."""
+    places: list[tuple[int, int, str]] = []  # (literal text, position in it, run)
+    length = 0
+    head: list[tuple[int, int, str]] = []
+    for number, text in enumerate(texts):
+        for at, gram in enumerate(_grams(text, LONG)):
+            places.append((number, at, gram))
+            if length + at + LONG <= HEAD:
+                head.append(places[-1])
+        length += len(text)
+    if not places:
+        return set()
+    first = min(head or places, key=lambda place: (counts[place[2]], place[:2]))
+    rest = [p for p in places if p[0] != first[0] or abs(p[1] - first[1]) >= LONG]
+    if not rest:
+        return {first[2]}
+    second = min(rest, key=lambda place: (counts[place[2]], place[:2]))
+    return {first[2], second[2]}
