@@ -1,0 +1,171 @@
+"""Copying a text, and saying truthfully what was done with it.
+
+Order: tmux's own buffer (which also hands the text to the outer terminal), the native clipboard
+when the session is local, the terminal's clipboard through OSC 52, and always a file. Only a copy
+that was confirmed is called "copied": an escape sequence has no acknowledgement, so it is "sent".
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HELPER_SECONDS = 2.0  # a helper that hangs (stale display, no seat) must not hang us
+OSC52_LIMIT = 74_000  # bytes of text that terminals are known to take in one sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """``ways`` that took the text, best first; ``file`` where it lies in any case ("" when even
+    that failed, with ``problem`` saying why); ``confirmed`` when a clipboard holds it for sure."""
+
+    ways: tuple[str, ...]
+    file: str
+    confirmed: bool
+    problem: str = ""
+
+    @property
+    def told(self) -> str:
+        """One sentence for the user that claims no more than is known."""
+        where = f"; also in {self.file}" if self.file else f"; not saved: {self.problem}"
+        if self.confirmed:
+            return f"copied to {self.ways[0]}{where}"
+        if self.ways:
+            return f"sent to {self.ways[0]} (it does not confirm){where}"
+        if self.file:
+            return f"no clipboard within reach: saved in {self.file}"
+        return f"not copied: no clipboard within reach, and {self.problem}"
+
+
+def state_folder(environment: Mapping[str, str] | None = None) -> Path:
+    """The user's folder for state that may be lost: last fix, history."""
+    env = os.environ if environment is None else environment
+    if sys.platform == "win32":
+        base = env.get("LOCALAPPDATA")
+        return Path(base) / "kvdoctor" if base else Path.home() / "AppData" / "Local" / "kvdoctor"
+    if env.get("XDG_STATE_HOME"):
+        return Path(env["XDG_STATE_HOME"]) / "kvdoctor"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "kvdoctor"
+    return Path.home() / ".local" / "state" / "kvdoctor"
+
+
+def copy(text: str, send_escape: Callable[[str], bool] | None = None) -> Copied:
+    """Copy ``text`` by every way that is within reach.
+
+    ``send_escape`` writes an escape sequence to the terminal and says whether it could; the screen
+    passes its own, so that nothing is written behind its back."""
+    ways: list[str] = []
+    confirmed = False
+    if _tmux(text):
+        ways.append("tmux's buffer and, if it is set up, the terminal's clipboard")
+        confirmed = True
+    elif not _is_remote():
+        name = _native(text)
+        if name:
+            ways.append("the clipboard")
+            confirmed = True
+    if not confirmed and _osc52(text, send_escape or _to_terminal):
+        ways.append("the terminal's clipboard")
+    file, problem = _save(text)
+    return Copied(tuple(ways), file, confirmed, problem)
+
+
+def _is_remote() -> bool:
+    return bool(os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY"))
+
+
+def _run(command: Sequence[str], text: str) -> bool:
+    """Whether the helper took the text. Its output goes nowhere: some helpers stay behind as a
+    daemon and would keep our pipes open, others complain on the user's screen."""
+    try:
+        done = subprocess.run(
+            command, input=text.encode(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            timeout=HELPER_SECONDS, check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0
+
+
+def _tmux(text: str) -> bool:
+    if not os.environ.get("TMUX") or not shutil.which("tmux"):
+        return False
+    return _run(("tmux", "load-buffer", "-w", "-"), text) or _run(
+        ("tmux", "load-buffer", "-"), text)
+
+
+def _native(text: str) -> str:
+    """The name of the helper that took the text, "" when none did."""
+    for needs, command in _helpers():
+        if needs and shutil.which(command[0]) and _run(command, text):
+            return command[0]
+    return _pyperclip(text)
+
+
+def _helpers() -> list[tuple[bool, tuple[str, ...]]]:
+    env = os.environ
+    if sys.platform in ("win32", "darwin"):
+        return [(sys.platform == "darwin", ("pbcopy",))]
+    return [
+        (bool(env.get("WAYLAND_DISPLAY")), ("wl-copy",)),
+        (bool(env.get("DISPLAY")), ("xclip", "-selection", "clipboard")),
+        (bool(env.get("DISPLAY")), ("xsel", "--clipboard", "--input")),
+        (bool(env.get("WSL_DISTRO_NAME")), ("clip.exe",)),
+    ]
+
+
+def _pyperclip(text: str) -> str:
+    """Systems whose clipboard is an interface and no command (Windows). Elsewhere the commands
+    above have been tried with their exit status, which pyperclip does not look at."""
+    if sys.platform != "win32":
+        return ""
+    import pyperclip
+
+    try:
+        pyperclip.copy(text)
+        taken = pyperclip.paste().replace("\r\n", "\n") == text
+    except (pyperclip.PyperclipException, OSError):
+        return ""
+    return "pyperclip" if taken else ""
+
+
+def _osc52(text: str, send: Callable[[str], bool]) -> bool:
+    data = text.encode()
+    if len(data) > OSC52_LIMIT:
+        return False
+    return send(f"\x1b]52;c;{base64.b64encode(data).decode()}\x07")
+
+
+def _to_terminal(sequence: str) -> bool:
+    """Write to the controlling terminal, past any redirection of the standard streams."""
+    if os.environ.get("TERM", "dumb") == "dumb" or sys.platform == "win32":
+        return False
+    try:
+        with open("/dev/tty", "w", encoding="ascii") as terminal:  # noqa: PTH123
+            terminal.write(sequence)
+    except OSError:
+        return False
+    return True
+
+
+def _save(text: str) -> tuple[str, str]:
+    """Where the text was saved, and the problem when it was not."""
+    try:
+        folder = state_folder()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        target = folder / "last-fix.txt"
+        fresh = folder / f".last-fix.{os.getpid()}"
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
+            stream.write(text if text.endswith("\n") else text + "\n")
+        fresh.replace(target)
+    except (OSError, RuntimeError) as error:
+        return "", f"the state folder cannot be written ({error})"
+    return str(target), ""

@@ -1,0 +1,297 @@
+"""From a record and what is known to one cause, or to the questions that are still open.
+
+The facts of a diagnosis are gathered from three places, best first: what the user answered, what
+the failure's own message says, what the log and the pasted commands state. A usual value (the
+default of a release) is offered with the question but never decides anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kvdoctor.errors import ExpressionError
+from kvdoctor.expression import UNKNOWN, Expression, parse, read_value
+from kvdoctor.record import Check, Input, Record
+from kvdoctor.releases import parse_range
+from kvdoctor.rendering import render
+from kvdoctor.values.value import Scalar, Value, Values
+
+RELEASE_INPUT = "vllm_release"
+TRUE_WORDS = frozenset({"true", "yes", "y", "on", "1", "enabled"})
+FALSE_WORDS = frozenset({"false", "no", "n", "off", "0", "disabled"})
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known about a record's inputs: ``known`` maps an input to the value with its source;
+    ``offered`` holds usual values that wait for a confirmation; ``rejected`` says which stated
+    values did not fit the input's type or limits."""
+
+    known: Mapping[str, Value]
+    offered: Mapping[str, Value] = field(default_factory=dict)
+    candidates: tuple[str, ...] = ()  # vLLM releases the text can come from
+    rejected: tuple[tuple[str, str], ...] = ()
+
+    def scalars(self) -> dict[str, Scalar]:
+        return {name: value.value for name, value in self.known.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One check as it came out: holds, ruled-out, open, or not-reached; ``other-release`` when its
+    range excludes the release at hand."""
+
+    check: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    check: Check
+    text: str
+    facts: Facts
+    values: Mapping[str, Scalar]  # inputs and derived values
+    branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    names: tuple[str, ...]
+    facts: Facts
+    values: Mapping[str, Scalar]
+    branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoCause:
+    """Every check is false: the record's own conditions do not hold for these values."""
+
+    facts: Facts
+    values: Mapping[str, Scalar]
+    branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The record itself cannot be evaluated; the reason names its file."""
+
+    reason: str
+    facts: Facts
+    values: Mapping[str, Scalar] = field(default_factory=dict)
+    branches: tuple[Branch, ...] = ()
+
+
+Outcome = Cause | Asks | NoCause | Broken
+
+
+def coerce(spec: Input, raw: object) -> tuple[Scalar, str]:
+    """The value of ``raw`` as the input's type, and a complaint ("" when it fits)."""
+    text = str(raw).strip()
+    try:
+        value = _typed(spec.type, raw, text)
+    except ValueError:
+        return None, f"{text!r} is not {_TYPE_WORDS.get(spec.type, spec.type)}"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if spec.minimum is not None and value < spec.minimum:
+            return None, f"{text} is below {spec.minimum:g}"
+        if spec.maximum is not None and value > spec.maximum:
+            return None, f"{text} is above {spec.maximum:g}"
+    if spec.choices and str(value) not in spec.choices:
+        return None, f"{text!r} is none of {', '.join(spec.choices)}"
+    return value, ""
+
+
+_TYPE_WORDS = {
+    "int": "a whole number",
+    "number": "a number",
+    "bool": "yes or no",
+    "version": "a vLLM release such as 0.32.0",
+}
+
+
+def _typed(kind: str, raw: object, text: str) -> Scalar:
+    if kind == "bool" and not isinstance(raw, bool):
+        if text.lower() in TRUE_WORDS:
+            return True
+        if text.lower() in FALSE_WORDS:
+            return False
+        raise ValueError(text)
+    value = read_value(raw, kind)
+    if value is UNKNOWN:
+        raise ValueError(text)
+    return value
+
+
+def gather(
+    record: Record,
+    values: Values,
+    holes: Mapping[str, str],
+    answers: Mapping[str, object],
+    candidates: tuple[str, ...],
+    *,
+    side: str = "this",
+    number: int = 0,
+) -> Facts:
+    """What is known about every input of ``record``.
+
+    ``holes`` are the texts captured from the failure's message (standing at line ``number``),
+    ``side`` is the side whose log it is, ``candidates`` the possible vLLM releases.
+    """
+    known: dict[str, Value] = {}
+    offered: dict[str, Value] = {}
+    rejected: list[tuple[str, str]] = []
+    specs = dict(record.inputs)
+    specs.setdefault(RELEASE_INPUT, Input(RELEASE_INPUT, "version", "vLLM release"))
+    for name, spec in specs.items():
+        for entry in _sources(spec, values, holes, answers, candidates, side, number):
+            value, complaint = coerce(spec, entry.value)
+            if complaint:
+                if entry.origin == "answer":
+                    rejected.append((name, complaint))
+                continue
+            fitted = Value(
+                name, value, entry.origin, entry.side, entry.number, entry.source,
+                entry.certainty, entry.why,
+            )
+            if entry.certainty == "usual":
+                offered.setdefault(name, fitted)
+                continue
+            known[name] = fitted
+            break
+    stated = known.get(RELEASE_INPUT)
+    if stated is not None and stated.origin == "answer":
+        candidates = (str(stated.value),)
+    return Facts(known, offered, candidates, tuple(rejected))
+
+
+def _sources(
+    spec: Input,
+    values: Values,
+    holes: Mapping[str, str],
+    answers: Mapping[str, object],
+    candidates: tuple[str, ...],
+    side: str,
+    number: int,
+) -> Iterable[Value]:
+    name = spec.name
+    if answers.get(name) is not None:
+        yield Value(name, answers[name], "answer", spec.side, why="answered")  # type: ignore[arg-type]
+    if name in holes:
+        yield Value(name, holes[name], "message", spec.side, number, why="in the message")
+    if name == RELEASE_INPUT and len(candidates) == 1:
+        yield Value(name, candidates[0], "log", "this", why="the release of the log")
+    later: list[Value] = []
+    for read in spec.reads:
+        for entry in _read(read, values, side):
+            if entry.certainty == "usual":
+                later.append(entry)
+            else:
+                yield entry
+    yield from later
+    for span, value in spec.usual.items():
+        if not span or (candidates and parse_range(span).covers(candidates) == "all"):
+            yield Value(name, value, "usual", spec.side, certainty="usual", why="the default")  # type: ignore[arg-type]
+
+
+OTHER = {"prefill": "decode", "decode": "prefill", "this": "this"}
+
+
+def _read(read: str, values: Values, side: str) -> Iterable[Value]:
+    """The values that ``read`` names; "prefill.x", "decode.x", "other.x", "this.x" or plain "x"."""
+    wanted, dot, name = read.partition(".")
+    if not dot or wanted not in ("prefill", "decode", "other", "this"):
+        wanted, name = "this", read
+    if wanted == "other":
+        if side == "this":
+            return
+        sides: tuple[str, ...] = (OTHER[side],)
+    elif wanted == "this":
+        sides = (side, "this") if side != "this" else ("this", "prefill", "decode")
+    else:
+        sides = (wanted,) if side not in ("this", wanted) else (wanted, "this")
+        if side == "this":
+            sides = (wanted,)
+    for one in sides:
+        for entry in values.entries:
+            if entry.name == name and entry.side == one:
+                yield entry
+
+
+def types_of(record: Record) -> dict[str, str]:
+    """Name → type of everything the record's expressions may speak of."""
+    types = {name: spec.type for name, spec in record.inputs.items()}
+    types[RELEASE_INPUT] = "version"
+    for derived in record.derive:
+        types[derived.name] = derived.type
+    return types
+
+
+def with_derived(record: Record, scalars: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """``scalars`` and every derived value that they decide."""
+    result = dict(scalars)
+    types = types_of(record)
+    for derived in record.derive:
+        value = parse(derived.expression, types).evaluate(result)
+        if value is not UNKNOWN:
+            result[derived.name] = value  # type: ignore[assignment]
+    return result
+
+
+def diagnose(record: Record, facts: Facts) -> Outcome:
+    """Walk the record's checks over ``facts``; the first that holds is the cause."""
+    try:
+        return _walk_checks(record, facts)
+    except ExpressionError as error:
+        return Broken(f"{record.file or record.id}: {error}", facts)
+
+
+def _walk_checks(record: Record, facts: Facts) -> Outcome:
+    types = types_of(record)
+    values = with_derived(record, facts.scalars())
+    branches: list[Branch] = []
+    for position, check in enumerate(record.checks):
+        reach = parse_range(check.vllm).covers(facts.candidates) if check.vllm else "all"
+        if reach == "none":
+            branches.append(Branch(check.id, "other-release"))
+            continue
+        when = parse(check.when, types)
+        verdict = when.evaluate(values)
+        if verdict is False:
+            branches.append(Branch(check.id, "ruled-out"))
+            continue
+        rest = tuple(Branch(later.id, "not-reached") for later in record.checks[position + 1 :])
+        if verdict is True and reach == "all":
+            text = render(check.cause, values) or record.summary
+            done = (*branches, Branch(check.id, "holds"), *rest)
+            return Cause(check, text, facts, values, done)
+        open_names = unknown_inputs(record, when, values)
+        if reach == "some" and RELEASE_INPUT not in open_names:
+            open_names = (*open_names, RELEASE_INPUT)
+        return Asks(open_names, facts, values, (*branches, Branch(check.id, "open"), *rest))
+    return NoCause(facts, values, tuple(branches))
+
+
+def unknown_inputs(
+    record: Record, expression: Expression, values: Mapping[str, Scalar]
+) -> tuple[str, ...]:
+    """Inputs that keep ``expression`` undecided, in the order in which it speaks of them."""
+    derived = {item.name: item.expression for item in record.derive}
+    types = types_of(record)
+    found: list[str] = []
+
+    def visit(undecided: Expression, depth: int) -> None:
+        for name in undecided.open_names(values):
+            if name in derived and depth < len(derived) + 1:
+                visit(parse(derived[name], types), depth + 1)
+            elif name not in found:
+                found.append(name)
+
+    visit(expression, 0)
+    return tuple(found)
+
+
+__all__ = [
+    "Asks", "Branch", "Broken", "Cause", "Facts", "NoCause", "Outcome", "coerce",
+    "diagnose", "gather", "types_of", "unknown_inputs", "with_derived",
+]

@@ -1,0 +1,129 @@
+"""The linear form: the same questions and answers as the screen, one line after the other.
+
+For TERM=dumb, screen readers and ``--plain``. Without a terminal to read answers from it reports
+and never prompts.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+
+from kvdoctor import session
+from kvdoctor.load import Knowledge
+from kvdoctor.plain import report_text
+from kvdoctor.report import Report, Source, input_spec
+from kvdoctor.session import State
+
+STATUS_CODES = {"cause": 0, "asks": 3, "no_cause": 1, "no_match": 1, "broken": 2}
+
+
+def run(sources: Sequence[Source], knowledge: Knowledge, answers: Mapping[str, object]) -> int:
+    """Read, ask what is missing when somebody can answer, report. Returns the exit status."""
+    asks = sys.stdin.isatty()
+    if not sources:
+        sources = [_typed_in(knowledge)]
+    state = session.paste(session.start(), sources, knowledge)
+    state = _with_answers(state, answers, knowledge)
+    if asks:
+        state = _choose(state)
+        state = _ask(state, knowledge)
+    shown = session.view(state, knowledge)
+    if shown is None:
+        return 1
+    print(report_text(shown, knowledge))
+    if asks:
+        _offer_copy(shown)
+    return STATUS_CODES[shown.status]
+
+
+def _typed_in(knowledge: Knowledge) -> Source:
+    """A paste read from the terminal up to a line with a single full stop, or the end of input."""
+    from kvdoctor.intake import read
+
+    print("Paste the log, then a line with a single full stop:")
+    lines: list[str] = []
+    for line in sys.stdin:
+        if line.strip() == ".":
+            break
+        lines.append(line)
+    return Source(read("".join(lines), "paste", knowledge=knowledge.reading))
+
+
+def _with_answers(state: State, answers: Mapping[str, object], knowledge: Knowledge) -> State:
+    for name, value in answers.items():
+        state = session.answer(state, name, str(value), knowledge)
+        if state.message:
+            print(f"{name}: {state.message}", file=sys.stderr)
+    return state
+
+
+def _choose(state: State) -> State:
+    from dataclasses import replace
+
+    read = state.read
+    findings = read.findings if read is not None else ()
+    plausible = [i for i, one in enumerate(findings) if one.role != "consequence"]
+    if len(plausible) < 2:
+        return state
+    print("Several errors stand in this text:")
+    for number, index in enumerate(plausible, 1):
+        print(f"  {number}. {findings[index].title}")
+    reply = _prompt(f"Which one? [1-{len(plausible)}, enter: 1] ")
+    number = int(reply) if reply.isdecimal() and 1 <= int(reply) <= len(plausible) else 1
+    visit = replace(state.visit, step="values", chosen=plausible[number - 1])
+    return replace(state, visit=visit)
+
+
+def _ask(state: State, knowledge: Knowledge) -> State:
+    """Ask one question after the other until the cause is decided or the user leaves one open."""
+    while True:
+        shown = session.view(state, knowledge)
+        if shown is None or not shown.asks:
+            return state
+        name = shown.asks[0]
+        reply = _prompt(_question(shown, name))
+        if not reply:
+            offered = shown.facts.offered.get(name) if shown.facts else None
+            if offered is None:
+                return state
+            reply = str(offered.value)
+        state = session.answer(state, name, reply, knowledge)
+        if state.message:
+            print(f"  {state.message}")
+
+
+def _question(shown: Report, name: str) -> str:
+    spec = input_spec(shown, name)
+    if spec.find:
+        print(f"  (find it: {spec.find})")
+    offered = shown.facts.offered.get(name) if shown.facts else None
+    choices = f" ({'/'.join(spec.choices)})" if spec.choices else ""
+    default = f" [enter: {offered.value}]" if offered is not None else " [enter: not known]"
+    side = f" on {spec.side}" if spec.side in ("prefill", "decode") else ""
+    return f"{spec.ask}{side}{choices}{default}: "
+
+
+def _prompt(text: str) -> str:
+    try:
+        return input(text).strip()
+    except EOFError:
+        print()
+        return ""
+
+
+def _offer_copy(shown: Report) -> None:
+    from kvdoctor.clipboard import copy
+
+    if not shown.fixes:
+        return
+    fixes = shown.fixes
+    reply = _prompt(f"Copy a fix? [1-{len(fixes)}, enter: none] ")
+    if not (reply.isdecimal() and 1 <= int(reply) <= len(fixes)):
+        return
+    fix = fixes[int(reply) - 1].fix
+    if fix.proof.level == "unproven" and _prompt("It is unproven. Copy it all the same? [y/N] ") not in (
+        "y", "Y", "yes",
+    ):
+        return
+    print(copy(fix.snippet).told)

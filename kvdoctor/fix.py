@@ -1,0 +1,286 @@
+"""From a cause to the fixes that are shown to satisfy vLLM's own guard.
+
+A fix is offered only when the guard, evaluated with the changed values, is true for every release
+the log can come from. Anything else comes back as ``NotOffered`` with the reason, so that the
+screen can say why a published piece of advice is missing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kvdoctor.diagnose import RELEASE_INPUT, Cause, types_of, unknown_inputs, with_derived
+from kvdoctor.expression import UNKNOWN, parse
+from kvdoctor.record import FixProof, FixSpec, Guard, Record, Solve
+from kvdoctor.releases import parse_range
+from kvdoctor.rendering import render
+from kvdoctor.values.value import Scalar
+
+SEARCH_LIMIT = 20_000  # assignments that one solve may try
+OLD = "old_"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How a fix was shown to work; ``level`` is one of :data:`kvdoctor.record.PROOFS`."""
+
+    level: str
+    vllm: str = ""
+    note: str = ""
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A fix with the user's own values, ready for the clipboard."""
+
+    id: str
+    title: str
+    snippet: str
+    changes: str
+    side: str
+    kind: str
+    sets: Mapping[str, Scalar]
+    applies: Mapping[str, str]
+    removes: tuple[str, ...]
+    proof: Proof
+    values: Mapping[str, Scalar] = field(default_factory=dict)  # every input after the fix
+
+
+@dataclass(frozen=True, slots=True)
+class NotOffered:
+    """A fix that was not shown to work here, and why; ``asks`` names inputs that would decide."""
+
+    id: str
+    title: str
+    why: str
+    asks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the guard says about one set of values: True accepted, False raised, None unknown."""
+
+    accepted: bool | None
+    asks: tuple[str, ...] = ()
+    failing: str = ""  # the release for which it still raises
+
+
+def offers(record: Record, cause: Cause) -> tuple[Fix | NotOffered, ...]:
+    """The fixes of the cause in the record's order, proven ones before unproven ones."""
+    made = [_offer(record, record.fixes[name], cause) for name in cause.check.fixes]
+    return tuple(sorted(made, key=lambda one: isinstance(one, NotOffered) * 2 + _unproven(one)))
+
+
+def _unproven(one: Fix | NotOffered) -> int:
+    return int(isinstance(one, Fix) and one.proof.level == "unproven")
+
+
+def _offer(record: Record, spec: FixSpec, cause: Cause) -> Fix | NotOffered:
+    candidates = cause.facts.candidates
+    blocked = _range_blocks(spec, candidates)
+    if blocked is not None:
+        return blocked
+    types = _fix_types(record)
+    if spec.when:
+        when = parse(spec.when, types)
+        verdict = when.evaluate(cause.values)
+        if verdict is UNKNOWN:
+            asks = unknown_inputs(record, when, cause.values)
+            return NotOffered(spec.id, spec.title, "not known whether it applies", asks)
+        if verdict is not True:
+            return NotOffered(spec.id, spec.title, "does not apply to these values")
+    changed = _assignments(record, spec, cause, types)
+    if isinstance(changed, NotOffered):
+        return changed
+    return _prove(record, spec, cause, changed)
+
+
+def _range_blocks(spec: FixSpec, candidates: Sequence[str]) -> NotOffered | None:
+    if not spec.vllm:
+        return None
+    reach = parse_range(spec.vllm).covers(candidates)
+    if reach == "none":
+        return NotOffered(spec.id, spec.title, f"works only in vLLM {spec.vllm}")
+    if reach == "some":
+        why = f"works only in vLLM {spec.vllm}, and the release is not known"
+        return NotOffered(spec.id, spec.title, why, (RELEASE_INPUT,))
+    return None
+
+
+def _fix_types(record: Record) -> dict[str, str]:
+    types = types_of(record)
+    return {**types, **{OLD + name: kind for name, kind in types.items()}}
+
+
+def _olds(values: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    return {OLD + name: value for name, value in values.items()}
+
+
+def _assignments(
+    record: Record, spec: FixSpec, cause: Cause, types: Mapping[str, str]
+) -> dict[str, Scalar] | NotOffered:
+    """The new values of the inputs that the fix changes."""
+    before = {**cause.values, **_olds(cause.values)}
+    changed: dict[str, Scalar] = {}
+    for name, text in spec.sets.items():
+        expression = parse(text, types)
+        value = expression.evaluate(before)
+        if value is UNKNOWN:
+            asks = unknown_inputs(record, expression, before)
+            return NotOffered(spec.id, spec.title, "a value it needs is not known", asks)
+        changed[name] = value  # type: ignore[assignment]
+    if spec.solve is not None:
+        solved = _solve(record, spec.solve, cause, changed, types)
+        if solved is None:
+            return NotOffered(spec.id, spec.title, "no value in its range satisfies the guard")
+        changed.update(solved)
+    return changed
+
+
+def _candidate_values(
+    raw: object, before: Mapping[str, Scalar], types: Mapping[str, str]
+) -> Scalar | object:
+    if isinstance(raw, str):
+        return parse(raw, types).evaluate(before)
+    return raw
+
+
+def _solve(
+    record: Record,
+    solve: Solve,
+    cause: Cause,
+    fixed: Mapping[str, Scalar],
+    types: Mapping[str, str],
+) -> dict[str, Scalar] | None:
+    """The cheapest assignment of ``solve.vary`` that the guard accepts, None when there is none.
+
+    The order of the declared values breaks ties, so the answer is the same on every machine."""
+    olds = _olds(cause.values)
+    before = {**cause.values, **olds}
+    names = list(solve.vary)
+    domains = [
+        [_candidate_values(one, before, types) for one in solve.vary[name]] for name in names
+    ]
+    cost = parse(solve.cost, types)
+    best: tuple[float, dict[str, Scalar]] | None = None
+    for chosen in itertools.islice(itertools.product(*domains), SEARCH_LIMIT):
+        if any(value is UNKNOWN for value in chosen):
+            continue
+        trial: dict[str, Scalar] = dict(zip(names, chosen, strict=True))  # type: ignore[arg-type]
+        after = _after(record, cause, {**fixed, **trial})
+        if guard_verdict(record, after, _candidates_after(cause, after)).accepted is not True:
+            continue
+        price = cost.evaluate({**after, **olds})
+        if not isinstance(price, int | float) or isinstance(price, bool):
+            continue
+        if best is None or price < best[0]:
+            best = (price, trial)
+    return best[1] if best else None
+
+
+def _after(record: Record, cause: Cause, changed: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Inputs with the changes, derived values worked out anew."""
+    inputs = {**cause.facts.scalars(), **changed}
+    return with_derived(record, inputs)
+
+
+def _candidates_after(cause: Cause, after: Mapping[str, Scalar]) -> tuple[str, ...]:
+    """The releases to judge by: the new one when the fix is an upgrade."""
+    target = after.get(RELEASE_INPUT)
+    if isinstance(target, str) and target not in cause.facts.candidates:
+        return (target,)
+    return cause.facts.candidates
+
+
+def _prove(
+    record: Record, spec: FixSpec, cause: Cause, changed: Mapping[str, Scalar]
+) -> Fix | NotOffered:
+    after = _after(record, cause, changed)
+    candidates = _candidates_after(cause, after)
+    verdict = guard_verdict(record, after, candidates)
+    if record.guards and verdict.accepted is False:
+        where = f" in vLLM {verdict.failing}" if verdict.failing else ""
+        return NotOffered(spec.id, spec.title, f"vLLM's guard would still raise{where}")
+    if record.guards and verdict.accepted is None:
+        why = "the guard cannot be decided with what is known"
+        return NotOffered(spec.id, spec.title, why, verdict.asks)
+    shown = {**after, **_olds(cause.values)}
+    snippet = render(spec.snippet, shown, quote="shell")
+    changes = render(spec.changes, shown)
+    applies = {key: render(text, shown) for key, text in spec.applies.items()}
+    if snippet is None or changes is None or None in applies.values():
+        return NotOffered(spec.id, spec.title, "a value it needs is not known")
+    return Fix(
+        spec.id,
+        render(spec.title, shown) or spec.title,
+        snippet,
+        changes,
+        spec.side,
+        spec.kind,
+        {name: value for name, value in changed.items() if cause.values.get(name) != value},
+        {key: text for key, text in applies.items() if text is not None},
+        spec.removes,
+        _proof(record, spec.proof, cause, candidates),
+        after,
+    )
+
+
+def _proof(
+    record: Record, claimed: FixProof, cause: Cause, candidates: Sequence[str]
+) -> Proof:
+    """The proof that may be shown. A claim outside its releases counts as unproven, and so does
+    a guard that accepts the values already before the fix: it shows nothing."""
+    level = claimed.level
+    note = claimed.note
+    if claimed.vllm and parse_range(claimed.vllm).covers(candidates) != "all":
+        note = f"proven for vLLM {claimed.vllm}, this log's release is another or not known"
+        level = "unproven"
+    elif level == "guard" and (
+        not record.guards
+        or guard_verdict(record, cause.values, cause.facts.candidates).accepted is True
+    ):
+        level = "unproven"
+    return Proof(level, claimed.vllm, note, claimed.evidence)
+
+
+def guards_for(record: Record, release: str) -> Iterator[Guard]:
+    """The guard entries in force in ``release``."""
+    for guard in record.guards:
+        if not guard.vllm or parse_range(guard.vllm).contains(release):
+            yield guard
+
+
+def guard_verdict(
+    record: Record, values: Mapping[str, Scalar], candidates: Sequence[str]
+) -> Verdict:
+    """What vLLM's guard says about ``values`` in every candidate release.
+
+    With no candidate the guard must hold in each of its variants. A release that no variant
+    covers has no such guard and accepts."""
+    types = types_of(record)
+    asks: list[str] = []
+    undecided = False
+    checks: Sequence[tuple[str, Guard]]
+    if candidates:
+        checks = [(one, guard) for one in candidates for guard in guards_for(record, one)]
+    else:
+        checks = [("", guard) for guard in record.guards]
+    seen: dict[str, object] = {}
+    for release, guard in checks:
+        known = dict(values)
+        if release:
+            known[RELEASE_INPUT] = release
+        key = guard.accepts if RELEASE_INPUT not in guard.accepts else release + guard.accepts
+        if key not in seen:
+            seen[key] = parse(guard.accepts, types).evaluate(known)
+        if seen[key] is False:
+            return Verdict(False, (), release)
+        if seen[key] is not True:
+            undecided = True
+            for name in unknown_inputs(record, parse(guard.accepts, types), known):
+                if name not in asks:
+                    asks.append(name)
+    return Verdict(None, tuple(asks)) if undecided else Verdict(True)

@@ -1,0 +1,437 @@
+"""Who is this? One exception or log record at a time, by record, by site, by owner of the frames.
+
+Ownership is decided by frames and modules, never by words: a message that reads like vLLM's but was
+raised in another project's file is that project's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kvdoctor.intake.paste import Failure, Frame, LogRecord, Paste
+from kvdoctor.load import Knowledge
+from kvdoctor.record import Identify, Record, Wrapper
+from kvdoctor.template import Hit
+
+VLLM = "vllm"
+STRONG_LITERALS = 20  # characters of fixed text that identify a message on their own
+NOTED_LEVELS = frozenset({"WARNING", "ERROR", "CRITICAL", "FATAL", "PANIC"})
+BAD_LEVELS = frozenset({"ERROR", "CRITICAL", "FATAL", "PANIC"})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the source: ``releases`` are those in which the site exists, oldest first."""
+
+    file: str
+    function: str
+    line: int
+    releases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What one failure or log record is. ``tier`` orders findings: 0 a record or a vLLM failure,
+    1 somebody else's failure, 2 a warning or danger, 3 an error log without record, 4 a guess."""
+
+    key: tuple[str, ...]
+    exception: str
+    message: str
+    kind: str
+    owner: str
+    confidence: float
+    tier: int
+    title: str = ""
+    raised: str = ""
+    record: str | None = None
+    site: str = ""
+    template: str = ""
+    holes: Mapping[str, str] = field(default_factory=dict)
+    place: Place | None = None
+    vllm_place: Place | None = None
+    form: str = ""
+    wrapper: Wrapper | None = None
+    alternatives: tuple[str, ...] = ()
+    evidence: tuple[int, ...] = ()
+    similar: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A record's claim on a failure: how well its identify entry fits."""
+
+    record: Record
+    entry: Identify
+    hit: Hit | None
+    score: float
+    evidence: tuple[int, ...] = ()
+
+
+def one_line(text: str) -> str:
+    """``text`` on one line, as JSON and lists show it."""
+    return " ".join(text.split())
+
+
+def short_name(exception: str) -> str:
+    """Class name without its module."""
+    return exception.rpartition(".")[2]
+
+
+def frame_place(frame: Frame, releases: tuple[str, ...] = ()) -> Place:
+    return Place(frame.module or frame.path, frame.function, frame.line, releases)
+
+
+def package_of(frame: Frame) -> str:
+    """Top package of a frame's file; "" for the standard library and files of no package."""
+    module = frame.module
+    if not module or module.startswith(("/", "<", ".")) or "/" not in module:
+        return ""
+    return module.partition("/")[0]
+
+
+def owner_of(failure: Failure) -> str:
+    """The project whose code raised: the innermost frame that is in a package, else the module of
+    the exception class; "" when neither says."""
+    for frame in reversed(failure.frames):
+        package = package_of(frame)
+        if package and package not in ("pydantic", "pydantic_core", "pydantic_settings"):
+            return package
+    module = failure.exception.rpartition(".")[0].partition(".")[0]
+    return module if module not in ("builtins", "pydantic_core", "pydantic") else ""
+
+
+class Identifier:
+    """Identifies the failures and log records of one paste against the knowledge."""
+
+    def __init__(self, knowledge: Knowledge, paste: Paste) -> None:
+        self._knowledge = knowledge
+        self._paste = paste
+        self._candidates = paste.release.candidates
+
+    def wrapper(self, message: str, exception: str = "") -> Wrapper | None:
+        return self._knowledge.wrapper_of(message, exception)
+
+    # -- exceptions ---------------------------------------------------------------------------
+
+    def failure(self, failure: Failure) -> Identity | None:
+        claims = self._claims_on(failure)
+        site = self._site_of(failure)
+        owner = owner_of(failure)
+        vllm_frame = next((f for f in reversed(failure.frames) if f.module.startswith("vllm/")), None)
+        base = Identity(
+            key=("failure", short_name(failure.exception), _squeezed(failure.message)[:160], owner),
+            exception=_shown_exception(failure),
+            message=one_line(failure.message),
+            kind=_kind_of(failure, owner, site),
+            owner=owner or (VLLM if site else ""),
+            confidence=0.5,
+            tier=1,
+            raised=failure.raised,
+            title=one_line(failure.message) or _shown_exception(failure),
+            place=self._place_of(failure, site),
+            vllm_place=frame_place(vllm_frame) if vllm_frame else None,
+            form=failure.form,
+        )
+        if claims:
+            return _claimed(base, claims)
+        if site is not None:
+            return _at_site(base, site, failure)
+        return self._unknown(base, failure, vllm_frame is not None)
+
+    def _claims_on(self, failure: Failure) -> list[_Claim]:
+        claims: list[_Claim] = []
+        for record, entry, hit in self._knowledge.claims(failure.message):
+            score = self._score(record, entry, hit, failure)
+            if score > 0:
+                evidence = self._before(entry)
+                if evidence is not None:
+                    claims.append(_Claim(record, entry, hit, score, evidence))
+        for record, entry in self._knowledge.frame_claims(_frame_key(failure)):
+            if _class_fits(entry, failure) and _code_fits(entry, failure):
+                evidence = self._before(entry)
+                if evidence is not None:
+                    claims.append(_Claim(record, entry, None, 0.95, evidence))
+        claims.sort(key=lambda claim: (-claim.score, claim.record.id))
+        return claims
+
+    def _score(self, record: Record, entry: Identify, hit: Hit, failure: Failure) -> float:
+        """0 when the entry does not fit; else how sure the claim is."""
+        if entry.level and not entry.exception:
+            return 0.0
+        if not _class_fits(entry, failure) or not _owner_fits(record, failure):
+            return 0.0
+        if entry.any_frame and not _has_frame(failure, entry.any_frame):
+            return 0.0
+        if entry.frame and _frame_key(failure) != entry.frame:
+            return 0.0
+        strong = hit.literal_chars >= STRONG_LITERALS or entry.any_frame or entry.frame
+        score = 0.99 if strong else 0.6
+        if not hit.complete:
+            score -= 0.06
+        if failure.form in ("line", "quoted") and not strong:
+            score -= 0.2
+        if entry.any_frame or entry.before:
+            score += 0.005  # the more particular entry wins over the general one
+        return score + min(hit.literal_chars, 400) / 1_000_000
+
+    def _before(self, entry: Identify) -> tuple[int, ...] | None:
+        """Lines that the entry needs earlier in the text; None when they are missing."""
+        if not entry.before:
+            return ()
+        for record in self._paste.records:
+            if self._knowledge.fits(entry.before, record.message):
+                return (record.number,)
+        return None
+
+    def _site_of(self, failure: Failure) -> object | None:
+        return self._knowledge.sites.of_failure(failure, self._candidates)
+
+    def _place_of(self, failure: Failure, site: object | None) -> Place | None:
+        if failure.frames and failure.form != "pydantic":
+            deepest = failure.frames[-1]
+            return frame_place(deepest, getattr(site, "releases", ()))
+        if site is not None:
+            return Place(site.file, site.function, site.line, site.releases)  # type: ignore[attr-defined]
+        return None
+
+    def _unknown(self, base: Identity, failure: Failure, in_vllm: bool) -> Identity | None:
+        """An exception that nothing in the knowledge names."""
+        if failure.form == "cut" and not in_vllm:
+            return None
+        from dataclasses import replace
+
+        if not in_vllm:
+            return replace(base, confidence=0.5, tier=1)
+        similar = self._knowledge.sites.similar(failure.message) if failure.message else ()
+        return replace(base, confidence=0.6, tier=0, similar=tuple(similar))
+
+    # -- log records --------------------------------------------------------------------------
+
+    def log(self, record: LogRecord) -> Identity | None:
+        """A log record of note: known by a record, or an error that a site names."""
+        noted = record.level in NOTED_LEVELS or bool(record.native)
+        if not noted or not record.message:
+            return None
+        first = record.message
+        wrapper = self._knowledge.wrapper_of(first, "")
+        if wrapper is not None:
+            return None if wrapper.noise or record.failure is not None else _as_wrapper(
+                record, wrapper)
+        claim = self._log_claim(record)
+        if claim is not None:
+            return _log_identity(record, claim, self._log_place(record, claim))
+        if record.failure is not None or record.level not in BAD_LEVELS or record.native:
+            return None
+        return self._log_site(record)
+
+    def _log_claim(self, record: LogRecord) -> _Claim | None:
+        best: _Claim | None = None
+        for owner, entry, hit in self._knowledge.claims(record.message):
+            if entry.exception or entry.frame:
+                continue
+            if entry.native and entry.native not in record.native:
+                continue
+            if record.native and not entry.native and owner.owner == VLLM:
+                continue
+            evidence = self._before(entry)
+            if evidence is None:
+                continue
+            score = 0.97 if hit.literal_chars >= STRONG_LITERALS else 0.6
+            score += hit.literal_chars / 1_000_000
+            if best is None or score > best.score:
+                best = _Claim(owner, entry, hit, score, evidence)
+        return best
+
+    def _log_place(self, record: LogRecord, claim: _Claim) -> Place | None:
+        if record.native:
+            return None
+        site = self._knowledge.sites.of_log(record, self._candidates)
+        if site is not None:
+            return Place(site.file, "", record.log_line or site.line, site.releases)
+        seen = claim.record.seen_in
+        file = seen[-1].raised_in.partition(":")[0] if seen else record.log_file
+        return Place(file, "", record.log_line) if file else None
+
+    def _log_site(self, record: LogRecord) -> Identity | None:
+        site = self._knowledge.sites.of_log(record, self._candidates)
+        if site is None:
+            return None
+        return Identity(
+            key=("log", site.id),
+            exception="",
+            message=one_line(record.message),
+            kind="log",
+            owner=site.owner,
+            confidence=0.7,
+            tier=3,
+            title=one_line(record.message)[:200],
+            site=site.id,
+            template=site.template,
+            holes=site.holes,
+            place=Place(site.file, "", record.log_line or site.line, site.releases),
+        )
+
+    # -- running text -------------------------------------------------------------------------
+
+    def prose(self) -> Iterator[tuple[int, Identity]]:
+        """Messages of records that stand somewhere in text without any structure."""
+        seen: set[str] = set()
+        for line in self._paste.lines:
+            text = line.text.strip()
+            if len(text) < STRONG_LITERALS:
+                continue
+            for record, entry, hit in self._knowledge.claims(text, anywhere=True):
+                if record.id in seen or hit.literal_chars < STRONG_LITERALS or entry.any_frame:
+                    continue
+                if entry.level and not entry.exception and not line.level:
+                    continue
+                seen.add(record.id)
+                base = Identity(
+                    key=("record", record.id), exception=entry.exception, message=one_line(text),
+                    kind=record.kind, owner=record.owner, confidence=0.9, tier=0, form="prose",
+                )
+                claim = _Claim(record, entry, hit, 0.9 if hit.complete else 0.8)
+                yield line.number, _claimed(base, [claim])
+
+
+def _claimed(base: Identity, claims: list[_Claim]) -> Identity:
+    from dataclasses import replace
+
+    best = claims[0]
+    record = best.record
+    others = tuple(dict.fromkeys(c.record.id for c in claims[1:] if c.record.id != record.id))
+    return replace(
+        base,
+        key=("record", record.id),
+        record=record.id,
+        exception=base.exception or best.entry.exception,
+        kind=record.kind if record.kind != "symptom" else base.kind,
+        owner=record.owner,
+        confidence=min(0.99, round(best.score, 3)),
+        tier=0 if record.severity == "error" else 2,
+        title=record.title,
+        template=best.entry.message,
+        holes=dict(best.hit.holes) if best.hit else {},
+        alternatives=others,
+        evidence=best.evidence,
+    )
+
+
+def _at_site(base: Identity, site: object, failure: Failure) -> Identity:
+    from dataclasses import replace
+
+    sure = bool(failure.frames) or failure.form == "pydantic"
+    return replace(
+        base,
+        key=("site", site.id, _squeezed(base.message)[:80]),  # type: ignore[attr-defined]
+        site=site.id,  # type: ignore[attr-defined]
+        exception=base.exception or site.exception,  # type: ignore[attr-defined]
+        template=site.template,  # type: ignore[attr-defined]
+        holes=site.holes,  # type: ignore[attr-defined]
+        owner=site.owner,  # type: ignore[attr-defined]
+        confidence=0.95 if sure else 0.85,
+        tier=0,
+    )
+
+
+def _log_identity(record: LogRecord, claim: _Claim, place: Place | None) -> Identity:
+    owner = claim.record
+    return Identity(
+        key=("record", owner.id),
+        exception="",
+        message=_whole_message(record),
+        kind="log" if owner.kind == "symptom" else owner.kind,
+        owner=owner.owner,
+        confidence=min(0.97, round(claim.score, 3)),
+        tier=0 if owner.severity == "error" else 2,
+        title=owner.title,
+        record=owner.id,
+        template=claim.entry.message,
+        holes=dict(claim.hit.holes) if claim.hit else {},
+        place=place,
+        evidence=claim.evidence,
+    )
+
+
+def _as_wrapper(record: LogRecord, wrapper: Wrapper) -> Identity:
+    return Identity(
+        key=("wrapper", wrapper.id),
+        exception="",
+        message=_whole_message(record),
+        kind="log",
+        owner=VLLM,
+        confidence=0.9,
+        tier=4,
+        title=one_line(record.message)[:200],
+        wrapper=wrapper,
+    )
+
+
+def _whole_message(record: LogRecord) -> str:
+    return one_line(f"{record.native} {record.message}" if record.native else record.message)
+
+
+def _shown_exception(failure: Failure) -> str:
+    if failure.form == "pydantic":
+        return short_name(failure.exception) or "ValidationError"
+    return failure.exception
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def _frame_key(failure: Failure) -> str:
+    if not failure.frames:
+        return ""
+    deepest = failure.frames[-1]
+    return f"{deepest.module}:{deepest.function.rpartition('.')[2]}"
+
+
+def _class_fits(entry: Identify, failure: Failure) -> bool:
+    if not entry.exception or not failure.exception:
+        return True
+    wanted = short_name(entry.exception)
+    return wanted in (short_name(failure.exception), short_name(failure.raised))
+
+
+def _code_fits(entry: Identify, failure: Failure) -> bool:
+    if not entry.code:
+        return True
+    code = failure.frames[-1].code if failure.frames else ""
+    return not code or _squeezed(entry.code) in _squeezed(code) or (
+        len(_squeezed(code)) >= 12 and _squeezed(entry.code).startswith(_squeezed(code))
+    )
+
+
+def _has_frame(failure: Failure, wanted: str) -> bool:
+    path, _, function = wanted.partition(":")
+    return any(
+        path in (frame.module or frame.path)
+        and (not function or frame.function.rpartition(".")[2] == function)
+        for frame in failure.frames
+    )
+
+
+def _owner_fits(record: Record, failure: Failure) -> bool:
+    """A record of vLLM's own error only claims what vLLM's files raised, as far as frames tell."""
+    if record.owner != VLLM or not failure.frames:
+        return True
+    return owner_of(failure) in (VLLM, "")
+
+
+def _kind_of(failure: Failure, owner: str, site: object | None) -> str:
+    name = short_name(failure.raised or failure.exception)
+    if site is not None:
+        return str(getattr(site, "kind", "raise"))
+    if owner not in (VLLM, "") and not failure.form == "pydantic":
+        return "external"
+    if name == "AssertionError":
+        return "assert"
+    deepest = package_of(failure.frames[-1]) if failure.frames else VLLM
+    return "raise" if deepest == VLLM or failure.form == "pydantic" else "external"
+
+
+def releases_of(entries: Iterable[str]) -> tuple[str, ...]:
+    return tuple(entries)

@@ -1,0 +1,306 @@
+"""From a paste to ranked findings: what went wrong, which line proves it, whose error it is.
+
+Every exception and every log record of note is identified on its own (by record, by site, else by
+the owner of its innermost frame); equal ones are put together over ranks and repetitions; chains
+decide which of them is the cause and which are its consequences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from kvdoctor.identify import Identity, Identifier, Place, frame_place
+from kvdoctor.intake.paste import Failure, LogRecord, Paste
+from kvdoctor.load import Knowledge
+
+EVIDENCE_LIMIT = 6
+SEARCHED_BYTES = 400_000  # prose is searched for messages only in pastes up to this size
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A line of the input that supports the finding, as the user gave it."""
+
+    number: int
+    text: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One finding. ``record`` is None for an error that has no record yet.
+
+    ``role``: root_cause, consequence, also. ``confidence`` is calibrated: of findings shown at
+    0.9 nine in ten are right. ``origin`` is the index of the failure or log record it came from.
+    """
+
+    record: str | None
+    title: str
+    exception: str
+    message: str
+    template: str
+    kind: str
+    owner: str
+    role: str
+    confidence: float
+    place: Place | None
+    number: int
+    source: str
+    raised: str = ""
+    process: str = ""
+    processes: tuple[str, ...] = ()
+    pod: str = ""
+    time: str = ""
+    count: int = 1
+    holes: Mapping[str, str] = field(default_factory=dict)
+    evidence: tuple[Evidence, ...] = ()
+    vllm_place: Place | None = None
+    alternatives: tuple[str, ...] = ()
+    hint: str = ""  # for a wrapper alone: where the root cause stands and how to get it
+    similar: tuple[str, ...] = ()  # templates of sites with similar wording: a guess, said so
+
+
+@dataclass(slots=True)
+class _Trouble:
+    """One failure or log record with its identity, before equal ones are put together."""
+
+    identity: Identity
+    number: int
+    last: int
+    process: str
+    pid: int
+    pod: str
+    time: str
+    failure: int | None = None
+    cause: int | None = None
+    link: str = ""
+    is_wrapper: bool = False
+    evidence: tuple[int, ...] = ()
+
+
+def match(paste: Paste, knowledge: Knowledge) -> tuple[Match, ...]:
+    """Everything of note in ``paste``, the root cause first; empty for a healthy log."""
+    identifier = Identifier(knowledge, paste)
+    troubles = _troubles(paste, identifier)
+    if not any(not trouble.is_wrapper for trouble in troubles):
+        troubles += _from_prose(paste, identifier)
+    _resolve_chains(troubles)
+    groups = _grouped(troubles)
+    return _ranked(groups, paste, knowledge)
+
+
+def _troubles(paste: Paste, identifier: Identifier) -> list[_Trouble]:
+    found: list[_Trouble] = []
+    for position, failure in enumerate(paste.failures):
+        wrapper = identifier.wrapper(failure.message, failure.exception)
+        if wrapper is not None and wrapper.noise:
+            continue
+        identity = identifier.failure(failure)
+        if identity is None:
+            continue
+        wrapped = wrapper is not None and identity.record is None
+        found.append(_of_failure(position, failure, identity, wrapped))
+    for record in paste.records:
+        identity = identifier.log(record)
+        if identity is not None:
+            found.append(_of_record(record, identity))
+    found.sort(key=lambda trouble: trouble.number)
+    return found
+
+
+def _of_failure(position: int, failure: Failure, identity: Identity, wrapped: bool) -> _Trouble:
+    numbers = [failure.number]
+    if failure.frames:
+        numbers.append(failure.frames[-1].number)
+    return _Trouble(
+        identity, failure.number, failure.last, failure.process, failure.pid, failure.pod,
+        failure.time, position, failure.cause, failure.link, wrapped,
+        (*identity.evidence, *numbers),
+    )
+
+
+def _of_record(record: LogRecord, identity: Identity) -> _Trouble:
+    return _Trouble(
+        identity, record.number, record.last, record.process, record.pid, record.pod, record.time,
+        is_wrapper=identity.wrapper is not None,
+        evidence=(*identity.evidence, record.number),
+    )
+
+
+def _from_prose(paste: Paste, identifier: Identifier) -> list[_Trouble]:
+    """Messages that stand in running text: titles, quotes, cut-off tails."""
+    if paste.size > SEARCHED_BYTES:
+        return []
+    return [
+        _Trouble(identity, number, number, "", 0, "", "", evidence=(number,))
+        for number, identity in identifier.prose()
+    ]
+
+
+def _resolve_chains(troubles: list[_Trouble]) -> None:
+    """Mark as wrapper every failure that another one caused, unless it is the better answer.
+
+    ``raise … from …`` says so itself: the cause wins. "During handling" only says that one came
+    while the other was handled: the one that has a record wins, else the first.
+    """
+    by_failure = {t.failure: t for t in troubles if t.failure is not None}
+    for trouble in troubles:
+        cause = by_failure.get(trouble.cause) if trouble.cause is not None else None
+        if cause is None or cause is trouble or cause.is_wrapper:
+            continue
+        if trouble.link == "context" and _weight(trouble) > _weight(cause):
+            cause.is_wrapper = True
+        else:
+            trouble.is_wrapper = True
+
+
+def _weight(trouble: _Trouble) -> int:
+    identity = trouble.identity
+    if identity.record is not None:
+        return 3
+    return 2 if identity.site else 1
+
+
+def _grouped(troubles: list[_Trouble]) -> list[list[_Trouble]]:
+    groups: dict[tuple[str, ...], list[_Trouble]] = {}
+    for trouble in troubles:
+        groups.setdefault(trouble.identity.key, []).append(trouble)
+    _adopt_quoted(groups)
+    return list(groups.values())
+
+
+def _adopt_quoted(groups: dict[tuple[str, ...], list[_Trouble]]) -> None:
+    """A message quoted by a wrapper belongs to the group in which it was raised."""
+    for key, group in list(groups.items()):
+        identity = group[0].identity
+        if identity.form != "quoted":
+            continue
+        for other_key, other in groups.items():
+            same = other[0].identity
+            if other_key != key and same.form != "quoted" and _same_text(same, identity):
+                other.extend(group)
+                del groups[key]
+                break
+
+
+def _same_text(one: Identity, quoted: Identity) -> bool:
+    if one.record is not None and one.record == quoted.record:
+        return True
+    squeezed = "".join(quoted.message.split())
+    return bool(squeezed) and "".join(one.message.split()).startswith(squeezed[:200])
+
+
+def _ranked(
+    groups: list[list[_Trouble]], paste: Paste, knowledge: Knowledge
+) -> tuple[Match, ...]:
+    roots = [group for group in groups if not group[0].is_wrapper]
+    wrappers = [group for group in groups if group[0].is_wrapper]
+    roots.sort(key=lambda group: _order(group[0]))
+    roots = _causes_first(roots, knowledge)
+    made: list[Match] = []
+    for position, group in enumerate(roots):
+        role = "root_cause" if position == 0 else "also"
+        made.append(_finding(group, role, paste, knowledge))
+    for group in wrappers:
+        made.append(_finding(group, "consequence", paste, knowledge))
+    return _with_roles(made, knowledge)
+
+
+def _order(trouble: _Trouble) -> tuple[int, int]:
+    return (trouble.identity.tier, trouble.number)
+
+
+def _causes_first(groups: list[list[_Trouble]], knowledge: Knowledge) -> list[list[_Trouble]]:
+    """Where one record is known to lead to another, it goes first, whatever the order of lines."""
+    ordered = list(groups)
+    for _ in range(len(ordered)):
+        first = ordered[0][0].identity.record if ordered else None
+        if first is None:
+            break
+        for position, group in enumerate(ordered[1:], 1):
+            other = group[0].identity.record
+            if other is not None and knowledge.leads_to(other, first):
+                ordered.insert(0, ordered.pop(position))
+                break
+        else:
+            break
+    return ordered
+
+
+def _with_roles(made: list[Match], knowledge: Knowledge) -> tuple[Match, ...]:
+    if not made or made[0].role != "root_cause" or made[0].record is None:
+        return tuple(made)
+    root = made[0].record
+    return tuple(
+        replace(one, role="consequence")
+        if one.role == "also" and one.record is not None and knowledge.leads_to(root, one.record)
+        else one
+        for one in made
+    )
+
+
+def _finding(
+    group: list[_Trouble], role: str, paste: Paste, knowledge: Knowledge
+) -> Match:
+    best = max(group, key=lambda t: (t.identity.form != "quoted", t.identity.confidence))
+    identity = best.identity
+    record = knowledge.records.get(identity.record) if identity.record else None
+    title = record.title if record is not None else identity.title
+    processes = tuple(dict.fromkeys(t.process for t in group if t.process))
+    occurrences = {(t.process, t.pid, t.number) for t in group if t.identity.form != "quoted"}
+    return Match(
+        record=identity.record,
+        title=title,
+        exception=identity.exception,
+        message=identity.message,
+        template=identity.template,
+        kind=identity.kind,
+        owner=identity.owner,
+        role=role,
+        confidence=identity.confidence,
+        place=identity.place,
+        number=best.number,
+        source=paste.name,
+        raised=identity.raised,
+        process=best.process,
+        processes=processes,
+        pod=best.pod,
+        time=best.time,
+        count=max(1, len(occurrences)),
+        holes=identity.holes,
+        evidence=_evidence(group, best, paste),
+        vllm_place=identity.vllm_place,
+        alternatives=identity.alternatives,
+        hint=identity.wrapper.where if identity.wrapper is not None else "",
+        similar=identity.similar,
+    )
+
+
+def _evidence(group: list[_Trouble], best: _Trouble, paste: Paste) -> tuple[Evidence, ...]:
+    numbers = sorted({*best.evidence})
+    for trouble in group:
+        if len(numbers) >= EVIDENCE_LIMIT:
+            break
+        if trouble.number not in numbers and trouble is not best:
+            numbers.append(trouble.number)
+    return tuple(
+        Evidence(number, paste.lines[number - 1].shown, paste.name)
+        for number in numbers[:EVIDENCE_LIMIT]
+        if 0 < number <= len(paste.lines)
+    )
+
+
+def together(findings: Iterable[tuple[Match, ...]]) -> tuple[Match, ...]:
+    """Findings of several inputs in one order: the surest root cause first."""
+    everything = [one for found in findings for one in found]
+    roots = [one for one in everything if one.role == "root_cause"]
+    roots.sort(key=lambda one: (one.record is None, -one.confidence, one.time))
+    others = [one for one in everything if one.role != "root_cause"]
+    return tuple(
+        replace(one, role="root_cause" if position == 0 else "also")
+        for position, one in enumerate(roots)
+    ) + tuple(others)
+
+
+__all__ = ["Evidence", "Match", "Place", "frame_place", "match", "together"]

@@ -1,0 +1,204 @@
+"""The incident note: what was found, from which values, and what fixes it, to paste elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kvdoctor import __version__
+from kvdoctor.diagnose import Cause
+from kvdoctor.document import next_step
+from kvdoctor.load import Knowledge
+from kvdoctor.match import Match
+from kvdoctor.plain import cut, proof_words, value_source
+from kvdoctor.report import Report
+from kvdoctor.terminal import clean
+
+EVIDENCE_WIDTH = 300
+FORMATS = ("markdown", "slack", "plain", "issue")
+
+
+def incident_note(shown: Report, knowledge: Knowledge, form: str = "markdown") -> str:
+    """The note in one of :data:`FORMATS`. Pasted text is escaped for that format."""
+    builder = {
+        "markdown": _markdown, "slack": _slack, "plain": _plain, "issue": _issue,
+    }[form]
+    return clean(builder(shown, knowledge)).rstrip() + "\n"
+
+
+def _title(shown: Report) -> str:
+    finding = shown.finding
+    if shown.record is not None:
+        return shown.record.title
+    return finding.title if finding is not None else "no known trouble"
+
+
+def _release(shown: Report) -> str:
+    release = shown.release
+    if not release.candidates:
+        return "not known"
+    if len(release.candidates) > 1:
+        return f"{release.candidates[0]} to {release.candidates[-1]} (from its {release.how})"
+    return f"{release.candidates[0]}{release.suffix} (from its {release.how})"
+
+
+def _cause(shown: Report) -> str:
+    if isinstance(shown.outcome, Cause):
+        return shown.outcome.text.strip()
+    return shown.record.summary.strip() if shown.record is not None else ""
+
+
+def _error(finding: Match) -> str:
+    return f"{finding.exception}: {finding.message}" if finding.exception else finding.message
+
+
+def _site(finding: Match) -> str:
+    if finding.place is None:
+        return "not known"
+    function = f" in {finding.place.function}" if finding.place.function else ""
+    return f"{finding.place.file}:{finding.place.line}{function}"
+
+
+def fenced(text: str) -> str:
+    """``text`` in a code block that nothing inside can close."""
+    longest = run = 0
+    for character in text:
+        run = run + 1 if character == "`" else 0
+        longest = max(longest, run)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def inline(text: str) -> str:
+    """``text`` as inline code of Markdown, whatever it holds."""
+    flat = " ".join(text.split())
+    longest = run = 0
+    for character in flat:
+        run = run + 1 if character == "`" else 0
+        longest = max(longest, run)
+    ticks = "`" * (longest + 1)
+    space = " " if flat.startswith("`") or flat.endswith("`") else ""
+    return f"{ticks}{space}{flat}{space}{ticks}" if flat else "(none)"
+
+
+def _evidence(finding: Match) -> str:
+    return "\n".join(
+        f"{item.number:>6} | {cut(item.text, EVIDENCE_WIDTH)}" for item in finding.evidence
+    )
+
+
+def _markdown(shown: Report, knowledge: Knowledge) -> str:
+    return _rich(shown, "### ", inline, fenced, _bold_markdown)
+
+
+def _bold_markdown(text: str) -> str:
+    return f"**{escaped(text)}**"
+
+
+def escaped(text: str) -> str:
+    """``text`` as Markdown prose that shows itself and starts no construct, link or HTML."""
+    return "".join(f"\\{one}" if one in "\\`*_{}[]<>#|!~@" else one for one in text)
+
+
+def _slack(shown: Report, knowledge: Knowledge) -> str:
+    def prose(text: str) -> str:
+        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+    def code(text: str) -> str:
+        flat = prose(" ".join(text.split())).replace("`", "'")
+        return f"`{flat}`" if flat else "(none)"
+
+    def block(text: str) -> str:
+        return f"```\n{prose(text).replace('```', chr(39) * 3)}\n```"
+
+    def bold(text: str) -> str:
+        return f"*{prose(text).replace('*', '∗')}*"
+
+    return _rich(shown, "", code, block, bold, prose)
+
+
+def _rich(
+    shown: Report,
+    head: str,
+    code: Callable[[str], str],
+    block: Callable[[str], str],
+    bold: Callable[[str], str],
+    prose: Callable[[str], str] = escaped,
+) -> str:
+    finding = shown.finding
+    lines = [f"{head}{bold(_title(shown))}", ""]
+    if finding is not None:
+        lines += [f"- error: {code(cut(_error(finding), EVIDENCE_WIDTH))}",
+                  f"- raised at: {code(_site(finding))}",
+                  f"- process: {code(finding.process or 'not named')}, "
+                  f"{finding.count} time{'s' if finding.count != 1 else ''}"]
+    lines += [f"- vLLM: {prose(_release(shown))}", ""]
+    cause = _cause(shown)
+    if cause:
+        lines += [bold("Cause"), prose(cause), ""]
+    if finding is not None and finding.evidence:
+        lines += [bold("Evidence"), block(_evidence(finding)), ""]
+    values = _value_lines(shown)
+    if values:
+        lines += [bold("Values"), block("\n".join(values)), ""]
+    for one in shown.fixes:
+        lines += [bold(f"Fix: {one.fix.title} ({one.fix.side})"), block(one.fix.snippet),
+                  prose(f"proof: {proof_words(one.fix.proof)}"),
+                  prose(f"costs: {one.fix.changes.strip()}"), ""]
+    step = next_step(shown)
+    if step and not shown.fixes:
+        lines += [bold("Next step"), prose(step.strip()), ""]
+    if shown.next:
+        lines += [bold("Would fail next")]
+        lines += [f"- {code(link.record)} {prose(link.why or link.title)}" for link in shown.next]
+        lines.append("")
+    lines.append(prose(f"kvdoctor {__version__}: offline, deterministic, no language model."))
+    return "\n".join(lines)
+
+
+def _value_lines(shown: Report) -> list[str]:
+    if shown.facts is None:
+        return []
+    return [
+        f"{name} = {value.value}   {value_source(value)}"
+        for name, value in shown.facts.known.items()
+    ]
+
+
+def _plain(shown: Report, knowledge: Knowledge) -> str:
+    from kvdoctor.plain import report_text
+
+    return report_text(shown, knowledge)
+
+
+def _issue(shown: Report, knowledge: Knowledge) -> str:
+    """A filled-in draft for the tracker of the project that owns the error."""
+    finding = shown.finding
+    owner = finding.owner if finding is not None and finding.owner else "vllm"
+    error = _error(finding) if finding is not None else _title(shown)
+    lines = [f"<!-- draft of a report to {escaped(owner)} -->",
+             f"# [Bug] {escaped(cut(error, 120))}", "", "## Environment", "",
+             f"- vLLM: {escaped(_release(shown))}",
+             f"- connector: {inline(_connector(shown))}", ""]
+    if shown.commands:
+        lines += ["## Launch command", ""]
+        lines += [fenced(command.render()) for command in shown.commands[:2]] + [""]
+    lines += ["## What happens", ""]
+    if finding is not None:
+        lines += [fenced(cut(error, 2000)), "", f"Raised at {inline(_site(finding))}, process "
+                  f"{inline(finding.process or 'not named')}.", "", fenced(_evidence(finding)), ""]
+    values = _value_lines(shown)
+    if values:
+        lines += ["## Values", "", fenced("\n".join(values)), ""]
+    cause = _cause(shown)
+    if cause:
+        lines += ["## Analysis", "", escaped(cause), ""]
+    lines += ["## To add", "", "- the whole log of every process of both sides",
+              "- the output of `vllm collect-env`", ""]
+    lines.append(escaped(f"Prepared with kvdoctor {__version__} (no language model)."))
+    return "\n".join(lines)
+
+
+def _connector(shown: Report) -> str:
+    if shown.config is not None and shown.config.connectors:
+        return ", ".join(shown.config.connectors)
+    return "not known"

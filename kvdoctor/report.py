@@ -1,0 +1,273 @@
+"""Everything kvdoctor can say about one or several inputs, as one frozen value.
+
+The screen, the command line, notes and programs all read the same report; only how it is shown
+differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kvdoctor.diagnose import Asks, Cause, Facts, NoCause, Outcome, diagnose, gather
+from kvdoctor.fix import Fix, NotOffered, offers
+from kvdoctor.intake.paste import Paste, Release
+from kvdoctor.load import Knowledge
+from kvdoctor.match import Match, match, together
+from kvdoctor.record import Input, Record
+from kvdoctor.values import read_values, side_of
+from kvdoctor.values.command import Command, commands_in
+from kvdoctor.values.value import Value, Values
+from kvdoctor.walk import (
+    Configuration,
+    Link,
+    configuration,
+    dangers,
+    fails_next,
+    newly_broken,
+    relations,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One input: a log, a traceback, a command or a YAML text, and the side it belongs to."""
+
+    paste: Paste
+    side: str = "this"  # prefill, decode, or this when neither the user nor the text says
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedFix:
+    """A fix, the user's own launch command before and after it, and what it would break."""
+
+    fix: Fix
+    before: str = ""
+    after: str = ""
+    breaks: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """``status``: cause, asks, no_cause, no_match, broken. ``chosen`` indexes ``findings``; it is
+    None when the record was reached by another way (a link, a search) or nothing was found."""
+
+    sources: tuple[Source, ...]
+    release: Release
+    findings: tuple[Match, ...]
+    values: Values
+    status: str
+    chosen: int | None = None
+    record: Record | None = None
+    side: str = "this"
+    facts: Facts | None = None
+    outcome: Outcome | None = None
+    fixes: tuple[OfferedFix, ...] = ()
+    withheld: tuple[NotOffered, ...] = ()
+    next: tuple[Link, ...] = ()
+    dangers: tuple[Link, ...] = ()
+    related: tuple[Link, ...] = ()
+    commands: tuple[Command, ...] = ()
+    config: Configuration | None = field(default=None)
+
+    @property
+    def finding(self) -> Match | None:
+        return self.findings[self.chosen] if self.chosen is not None else None
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        return self.outcome.names if isinstance(self.outcome, Asks) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The sources after match and values: what does not change when an answer does."""
+
+    sources: tuple[Source, ...]
+    release: Release
+    findings: tuple[Match, ...]
+    values: Values
+    commands: tuple[Command, ...]
+
+
+def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
+    """Match every source and read its values; the slow half of a report."""
+    sided: list[Source] = []
+    values = Values()
+    commands: list[Command] = []
+    found: list[tuple[Match, ...]] = []
+    for source in sources:
+        read = read_values(source.paste, knowledge.value_lines, side=source.side)
+        side = source.side if source.side != "this" else side_of(read, source.paste)
+        sided.append(Source(source.paste, side))
+        values = values.plus(_on_side(read, side).entries)
+        commands.extend(commands_in(source.paste, side))
+        found.append(match(source.paste, knowledge))
+    findings = together(found) if len(found) > 1 else (found[0] if found else ())
+    release = _release_of(sided, findings)
+    kept = _without_denied(findings, sided, values, knowledge, release)
+    return Read(tuple(sided), release, kept, values, tuple(commands))
+
+
+def _on_side(values: Values, side: str) -> Values:
+    if side == "this":
+        return values
+    return Values(tuple(
+        replace(entry, side=side) if entry.side == "this" else entry for entry in values.entries
+    ))
+
+
+def _release_of(sources: Sequence[Source], findings: Sequence[Match]) -> Release:
+    """The release of the source in which the root cause stands, else the best known one."""
+    if findings:
+        for source in sources:
+            if source.paste.name == findings[0].source and source.paste.release.candidates:
+                return source.paste.release
+    known = [source.paste.release for source in sources if source.paste.release.candidates]
+    return min(known, key=lambda one: len(one.candidates)) if known else Release()
+
+
+def _without_denied(
+    findings: Sequence[Match],
+    sources: Sequence[Source],
+    values: Values,
+    knowledge: Knowledge,
+    release: Release,
+) -> tuple[Match, ...]:
+    """Leave out warnings whose own record says, from the values, that they are harmless here."""
+    kept: list[Match] = []
+    for finding in findings:
+        record = knowledge.records.get(finding.record) if finding.record else None
+        if record is not None and record.severity != "error":
+            facts = _facts(record, finding, sources, values, {}, release)
+            if isinstance(diagnose(record, facts), NoCause):
+                continue
+        kept.append(finding)
+    if kept and all(finding.role != "root_cause" for finding in kept):
+        first = next((i for i, one in enumerate(kept) if one.role == "also"), None)
+        if first is not None:
+            kept.insert(0, replace(kept.pop(first), role="root_cause"))
+    return tuple(kept)
+
+
+def _side_of_finding(finding: Match | None, sources: Sequence[Source]) -> str:
+    if finding is None:
+        return sources[0].side if len(sources) == 1 else "this"
+    for source in sources:
+        if source.paste.name == finding.source:
+            return source.side
+    return "this"
+
+
+def _facts(
+    record: Record,
+    finding: Match | None,
+    sources: Sequence[Source],
+    values: Values,
+    answers: Mapping[str, object],
+    release: Release,
+) -> Facts:
+    holes = finding.holes if finding is not None and finding.record == record.id else {}
+    number = finding.number if finding is not None else 0
+    side = _side_of_finding(finding, sources)
+    return gather(record, values, holes, answers, release.candidates, side=side, number=number)
+
+
+def report(
+    read: Read,
+    knowledge: Knowledge,
+    *,
+    chosen: int | None = None,
+    record_id: str | None = None,
+    answers: Mapping[str, object] | None = None,
+) -> Report:
+    """The whole report. ``chosen`` picks a finding (default: the root cause), ``record_id`` a
+    record that was reached another way; ``answers`` maps inputs to what the user said."""
+    if record_id is None and chosen is None and read.findings:
+        chosen = 0
+    finding = read.findings[chosen] if chosen is not None and record_id is None else None
+    wanted = record_id or (finding.record if finding else None)
+    record = knowledge.records.get(wanted) if wanted else None
+    values = read.values.plus(_answered(answers or {}), first=True)
+    base = Report(
+        read.sources, read.release, read.findings, values, "no_match", chosen,
+        commands=read.commands,
+    )
+    if record is None:
+        return _without_record(base, knowledge)
+    facts = _facts(record, finding, read.sources, values, answers or {}, read.release)
+    outcome = diagnose(record, facts)
+    side = _side_of_finding(finding, read.sources)
+    config = configuration(record, outcome.values, values, side, facts.candidates)
+    done = replace(
+        base, record=record, facts=facts, outcome=outcome, side=side, config=config,
+        status=_STATUS[type(outcome).__name__],
+        next=fails_next(config, knowledge, {record.id}),
+        dangers=dangers(config, knowledge, {record.id}),
+        related=relations(record, knowledge),
+    )
+    return _with_fixes(done, record, outcome, knowledge)
+
+
+_STATUS = {"Cause": "cause", "Asks": "asks", "NoCause": "no_cause", "Broken": "broken"}
+
+
+def _answered(answers: Mapping[str, object]) -> list[Value]:
+    """Answers given under the names of Values ("prefill.block_size=16") count for every record."""
+    found: list[Value] = []
+    for name, raw in answers.items():
+        side, dot, rest = name.partition(".")
+        if dot and side in ("prefill", "decode", "this"):
+            found.append(Value(rest, raw, "answer", side, why="answered"))  # type: ignore[arg-type]
+        else:
+            found.append(Value(name, raw, "answer", "this", why="answered"))  # type: ignore[arg-type]
+    return found
+
+
+def _without_record(base: Report, knowledge: Knowledge) -> Report:
+    side = _side_of_finding(base.finding, base.sources)
+    config = configuration(None, {}, base.values, side, base.release.candidates)
+    return replace(
+        base, side=side, config=config,
+        next=fails_next(config, knowledge, set()),
+        dangers=dangers(config, knowledge, set()),
+    )
+
+
+def _with_fixes(
+    done: Report, record: Record, outcome: Outcome, knowledge: Knowledge
+) -> Report:
+    if not isinstance(outcome, Cause) or done.config is None:
+        return done
+    offered: list[OfferedFix] = []
+    withheld: list[NotOffered] = []
+    for one in offers(record, outcome):
+        if isinstance(one, NotOffered):
+            withheld.append(one)
+            continue
+        breaks = newly_broken(record, done.config, one.values, knowledge)
+        before, after = _rewritten(one, done)
+        offered.append(OfferedFix(one, before, after, breaks))
+    offered.sort(key=lambda one: (one.fix.proof.level == "unproven", bool(one.breaks)))
+    return replace(done, fixes=tuple(offered), withheld=tuple(withheld))
+
+
+def _rewritten(fix: Fix, done: Report) -> tuple[str, str]:
+    """The user's own launch command before and after the fix; empty without one."""
+    if not fix.applies and not fix.removes:
+        return "", ""
+    wanted = done.side if fix.side == "this" else fix.side
+    for command in done.commands:
+        if command.side in (wanted, "this") or wanted in ("both", "this"):
+            changed = command.with_changes(fix.applies, fix.removes)
+            if changed != command:
+                return command.render(), changed.render()
+    return "", ""
+
+
+def input_spec(shown: Report, name: str) -> Input:
+    """The declaration of an input, also for the release, which every record may ask for."""
+    if shown.record is not None and name in shown.record.inputs:
+        return shown.record.inputs[name]
+    return Input(name, "version", "Which vLLM release is this?", find="vllm --version",
+                 example="0.32.0")

@@ -1,0 +1,198 @@
+"""What comes after the cause: the guards this configuration would hit next, and related records.
+
+The values of one record are carried to the guards of all others through the names that both read
+(``prefill.tensor_parallel_size`` and so on), so that "what fails next" needs no further question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kvdoctor.diagnose import Cause, diagnose, gather, types_of, with_derived
+from kvdoctor.expression import parse
+from kvdoctor.fix import Verdict, guard_verdict
+from kvdoctor.load import Knowledge
+from kvdoctor.record import Record
+from kvdoctor.values.value import Scalar, Value, Values
+
+FORWARD = ("mistaken-for", "leads-to", "same-cause")
+BACKWARD = {
+    "mistaken-for": "mistaken-for",
+    "leads-to": "follows-from",
+    "same-cause": "same-cause",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A way on from a record. ``kind`` is ``fails-next``, ``danger`` or a kind of relation."""
+
+    record: str
+    title: str
+    kind: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Everything known about the launch: values by (side, name), the connector, the releases."""
+
+    values: Values
+    side: str
+    candidates: tuple[str, ...]
+    connectors: tuple[str, ...] = ()
+
+
+def configuration(
+    record: Record | None,
+    scalars: Mapping[str, Scalar],
+    values: Values,
+    side: str,
+    candidates: tuple[str, ...],
+) -> Configuration:
+    """The launch as a set of values: a record's inputs written back under the names they read."""
+    carried: list[Value] = []
+    if record is not None:
+        for name, spec in record.inputs.items():
+            if name in scalars:
+                carried.extend(_written_back(spec.reads, scalars[name], side))
+    everything = values.plus(carried, first=True)
+    names = [entry.value for entry in everything.all("kv_connector")]
+    names += [
+        entry.value for entry in everything.entries
+        if entry.name.startswith("extra.connectors.") and entry.name.endswith(".kv_connector")
+    ]
+    if record is not None and not names and len(record.connectors) == 1:
+        names = [record.connectors[0]]
+    connectors = tuple(dict.fromkeys(str(name) for name in names if name))
+    return Configuration(everything, side, candidates, connectors)
+
+
+def _written_back(reads: Iterable[str], value: Scalar, side: str) -> Iterable[Value]:
+    for read in reads:
+        wanted, dot, name = read.partition(".")
+        if not dot or wanted not in ("prefill", "decode", "other", "this"):
+            wanted, name = "this", read
+        if wanted == "other":
+            if side == "this":
+                continue
+            wanted = "decode" if side == "prefill" else "prefill"
+        elif wanted == "this":
+            wanted = side
+        yield Value(name, value, "inferred", wanted, why="carried over")
+        return
+
+
+def links(
+    record: Record,
+    cause: Cause | None,
+    config: Configuration,
+    knowledge: Knowledge,
+) -> tuple[Link, ...]:
+    """What fails next first, then dangers, then relations in both directions."""
+    found: dict[str, Link] = {}
+    for link in fails_next(config, knowledge, {record.id}):
+        found.setdefault(link.record, link)
+    for link in dangers(config, knowledge, {record.id}):
+        found.setdefault(link.record, link)
+    for link in relations(record, knowledge):
+        found.setdefault(link.record, link)
+    return tuple(found.values())
+
+
+def relations(record: Record, knowledge: Knowledge) -> tuple[Link, ...]:
+    """Stated relations, then those that other records state about this one."""
+    found: dict[str, Link] = {}
+    for related in record.related:
+        other = knowledge.records.get(related.id)
+        if other is not None:
+            found[related.id] = Link(related.id, other.title, related.kind, related.why)
+    for other_id, kind, why in knowledge.relations_to(record.id):
+        other = knowledge.records.get(other_id)
+        if other is not None and other_id not in found:
+            found[other_id] = Link(other_id, other.title, BACKWARD.get(kind, kind), why)
+    return tuple(found.values())
+
+
+def concerns(record: Record, config: Configuration) -> bool:
+    """Whether the record can speak about this launch at all, by its connector."""
+    if not record.connectors:
+        return True
+    return any(name in record.connectors for name in config.connectors)
+
+
+def verdict_for(record: Record, config: Configuration) -> tuple[Verdict, dict[str, Scalar]]:
+    """The guard of another record over this configuration."""
+    facts = gather(record, config.values, {}, {}, config.candidates, side=config.side)
+    scalars = with_derived(record, facts.scalars())
+    return guard_verdict(record, scalars, config.candidates), scalars
+
+
+def fails_next(
+    config: Configuration, knowledge: Knowledge, leave_out: Collection[str]
+) -> tuple[Link, ...]:
+    """Records whose guard these values break, in the order in which vLLM reaches the guards."""
+    broken: list[tuple[int, Link]] = []
+    for record_id in knowledge.guarded:
+        if record_id in leave_out:
+            continue
+        record = knowledge.records[record_id]
+        if record.status == "retired" or not concerns(record, config):
+            continue
+        verdict, scalars = verdict_for(record, config)
+        if verdict.accepted is False:
+            broken.append((record.stage, Link(record_id, record.title, "fails-next",
+                                              _why(record, scalars, config))))
+    broken.sort(key=lambda one: (one[0], one[1].record))
+    return tuple(link for _, link in broken)
+
+
+def _why(record: Record, scalars: Mapping[str, Scalar], config: Configuration) -> str:
+    facts = gather(record, config.values, {}, {}, config.candidates, side=config.side)
+    outcome = diagnose(record, facts)
+    if isinstance(outcome, Cause):
+        return outcome.text
+    shown = ", ".join(f"{name}={value}" for name, value in scalars.items() if value is not None)
+    return f"its guard does not accept {shown}" if shown else record.title
+
+
+def dangers(
+    config: Configuration, knowledge: Knowledge, leave_out: Collection[str] = ()
+) -> tuple[Link, ...]:
+    """Configurations that pass every guard and still move wrong data or hang."""
+    found: list[tuple[int, Link]] = []
+    for record_id in knowledge.dangerous:
+        if record_id in leave_out:
+            continue
+        record = knowledge.records[record_id]
+        if record.status == "retired" or not concerns(record, config):
+            continue
+        facts = gather(record, config.values, {}, {}, config.candidates, side=config.side)
+        scalars = with_derived(record, facts.scalars())
+        if parse(record.danger, types_of(record)).evaluate(scalars) is True:
+            found.append((record.stage, Link(record_id, record.title, "danger",
+                                             _why(record, scalars, config))))
+    found.sort(key=lambda one: (one[0], one[1].record))
+    return tuple(link for _, link in found)
+
+
+def newly_broken(
+    record: Record,
+    before: Configuration,
+    after_values: Mapping[str, Scalar],
+    knowledge: Knowledge,
+) -> tuple[Link, ...]:
+    """Guards that the configuration satisfied (or could not be judged by) before a fix and that
+    it breaks with the fix."""
+    after = configuration(record, after_values, before.values, before.side, _release(
+        after_values, before.candidates))
+    already = {link.record for link in fails_next(before, knowledge, {record.id})}
+    return tuple(
+        link for link in fails_next(after, knowledge, {record.id}) if link.record not in already
+    )
+
+
+def _release(values: Mapping[str, Scalar], candidates: Sequence[str]) -> tuple[str, ...]:
+    stated = values.get("vllm_release")
+    return (stated,) if isinstance(stated, str) else tuple(candidates)
