@@ -279,6 +279,9 @@ class _Parser:
     def _name(self, tree: ast.Name, _depth: int) -> Node:
         name = tree.id
         type_ = self.types.get(name)
+        if type_ is None and name in ("true", "false"):  # as YAML writes them
+            constant = name == "true"
+            return Node("bool", lambda values: constant, kind="constant")
         if type_ is None:
             raise self._fail(tree, f"unknown name {name!r}", _did_you_mean(name, self.types))
         self.used.append(name)

@@ -119,7 +119,7 @@ class Range:
 
 @lru_cache(maxsize=512)
 def parse_range(text: str) -> Range:
-    """Read ``">=0.25.1,<0.33.0"``, ``"==0.19.*"`` or ``""``.
+    """Read ``">=0.25.1,<0.33.0"``, ``"0.32.0"`` (that release alone), ``"==0.19.*"`` or ``""``.
 
     Raises ExpressionError for anything else."""
     bounds = []
@@ -139,8 +139,10 @@ def _bound(part: str, text: str) -> Bound:
             release = part[len(operator) :].strip()
             break
     else:
+        operator, release = "==", part
+    if not release[:1].isdigit():
         raise ExpressionError(
-            f"{part!r} in the release range {text!r} has no comparison",
+            f"{part!r} in the release range {text!r} is no comparison",
             remedy='write ">=0.25.1", "<0.33.0", "==0.32.0" or ">=0.25.1,<0.33.0"',
         )
     wild = release.endswith(".*")
