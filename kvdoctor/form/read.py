@@ -6,7 +6,7 @@ from typing import Any
 
 from kvdoctor.errors import RecordError
 from kvdoctor.form.decode import record_of
-from kvdoctor.form.fields import RECORD, Kind
+from kvdoctor.form.fields import RECORD
 from kvdoctor.form.meaning import misfits_of
 from kvdoctor.form.shape import Misfit, field_name, misfits
 from kvdoctor.form.yaml_text import Lines, line_of, read_yaml
@@ -28,16 +28,6 @@ def read_record(text: str, file: str, name: str) -> tuple[dict[str, Any] | None,
     return (None if found else tree), _errors(found, file, lines)
 
 
-def read_tree(text: str, file: str, kind: Kind) -> tuple[Any, list[RecordError]]:
-    """The tree of another knowledge file of the form ``kind``, or None with every problem."""
-    try:
-        tree, lines = read_yaml(text, file)
-    except RecordError as error:
-        return None, [error]
-    found = list(misfits(tree, kind))
-    return (None if found else tree), _errors(found, file, lines)
-
-
 def _errors(found: list[Misfit], file: str, lines: Lines) -> list[RecordError]:
     return [
         RecordError(
@@ -49,3 +39,19 @@ def _errors(found: list[Misfit], file: str, lines: Lines) -> list[RecordError]:
         )
         for one in found
     ]
+
+
+def read_sheet(text: str, file: str, name: str) -> tuple[Any, list[RecordError]]:
+    """The tree of a knowledge file beside the records (``name`` without ending), or None.
+
+    The forms of wrappers and symptoms are checked here; other files are checked by their users."""
+    from kvdoctor.form.sheets import SHEETS, symptom_misfits, wrapper_misfits
+
+    try:
+        tree, lines = read_yaml(text, file)
+    except RecordError as error:
+        return None, [error]
+    found = list(misfits(tree, SHEETS[name])) if name in SHEETS else []
+    if not found and name in SHEETS:
+        found = list({"wrappers": wrapper_misfits, "symptoms": symptom_misfits}[name](tree))
+    return (None if found else tree), _errors(found, file, lines)

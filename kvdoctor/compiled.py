@@ -1,0 +1,227 @@
+"""The compiled form of a knowledge folder: one file that opens in a few milliseconds.
+
+The first line is JSON: what the file was made from, an index of all messages, and where each record
+stands. The records follow as one line of JSON each and are decoded when they are asked for. The
+content depends on the folder alone, so two builds give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kvdoctor.errors import RecordError
+from kvdoctor.gramindex import PatternIndex
+from kvdoctor.record import Identify, Record
+
+FORMAT = 1  # raise it with every change of the compiled form or of the form of records
+NAME = "compiled.kvd"  # in a wheel, beside the records
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The files that a folder of knowledge consists of, in a fixed order: (path from the folder,
+    bytes, time of change in ns)."""
+
+    files: tuple[tuple[str, int, int], ...]
+
+    @property
+    def sizes(self) -> list[list[Any]]:
+        return [[path, size] for path, size, _ in self.files]
+
+    @property
+    def stamps(self) -> list[list[Any]]:
+        return [[path, size, time] for path, size, time in self.files]
+
+
+def sources_of(folder: Path) -> Sources:
+    """The YAML files of a knowledge folder: ``*.yaml`` in it and in ``records/``; a folder without
+    ``records`` (a private one) may hold its records directly."""
+    import os
+
+    found: list[tuple[str, int, int]] = []
+
+    def scan(path: str, inside: str) -> None:
+        try:
+            entries = sorted(os.scandir(path), key=lambda entry: entry.name)
+        except OSError:
+            return
+        for entry in entries:
+            name = inside + entry.name
+            if entry.is_dir() and not entry.name.startswith(".") and inside.count("/") < 4:
+                if inside or entry.name == "records":
+                    scan(entry.path, name + "/")
+            elif entry.name.endswith((".yaml", ".yml")) and entry.is_file():
+                state = entry.stat()
+                found.append((name, state.st_size, state.st_mtime_ns))
+
+    scan(str(folder), "")
+    return Sources(tuple(found))
+
+
+def compile_folder(folder: Path, sources: Sources, *, stamps: bool) -> bytes:
+    """The compiled form of ``folder``. Broken files are left out and told in its problems.
+
+    ``stamps``: remember the times of change too, for a copy in the user's cache."""
+    trees: dict[str, Any] = {}
+    records: list[tuple[Record, dict[str, Any]]] = []
+    problems: list[RecordError] = []
+    seen: dict[str, str] = {}
+    for path, _, _ in sources.files:
+        text, errors = _read_text(folder / path)
+        if text is None:
+            problems += errors
+        elif _is_sheet(path, text):
+            tree, errors = _sheet(text, path)
+            problems += errors
+            if tree is not None:
+                trees[Path(path).stem] = tree
+        else:
+            record, errors = _record(text, path, seen)
+            problems += errors
+            if record:
+                records.append(record)
+    header, body = _layout(records)
+    header |= {
+        "format": FORMAT,
+        "sources": sources.stamps if stamps else sources.sizes,
+        "stamps": stamps,
+        "trees": trees,
+        "problems": [[e.problem, e.file, e.line, e.field, e.remedy] for e in problems],
+    }
+    return _dump(header) + b"\n" + body
+
+
+def _dump(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _is_sheet(path: str, text: str) -> bool:
+    """Whether a file stands beside the records; a private folder may hold records there too."""
+    return "/" not in path and not (text.startswith("id:") or "\nid:" in text)
+
+
+def _read_text(file: Path) -> tuple[str | None, list[RecordError]]:
+    try:
+        return file.read_text(encoding="utf-8"), []
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        return None, [RecordError(f"cannot be read: {why}", file=str(file))]
+
+
+def _sheet(text: str, path: str) -> tuple[Any, list[RecordError]]:
+    from kvdoctor.form.read import read_sheet
+
+    return read_sheet(text, path, Path(path).stem)
+
+
+def _record(
+    text: str, path: str, seen: dict[str, str]
+) -> tuple[tuple[Record, dict[str, Any]] | None, list[RecordError]]:
+    from kvdoctor.form.decode import record_of
+    from kvdoctor.form.read import read_record
+
+    tree, errors = read_record(text, path, Path(path).stem)
+    if tree is None:
+        return None, errors
+    if tree["id"] in seen:
+        say = f"the id {tree['id']!r} is already taken by {seen[tree['id']]}"
+        return None, [RecordError(say, file=path, line=1, field="id")]
+    seen[tree["id"]] = path
+    return (record_of(tree, file=path), tree), []
+
+
+def _layout(records: list[tuple[Record, dict[str, Any]]]) -> tuple[dict[str, Any], bytes]:
+    """The part of the header that speaks of records, and their lines."""
+    body: list[bytes] = []
+    rows: list[list[Any]] = []
+    offset = 0
+    for record, tree in records:
+        line = _dump(tree) + b"\n"
+        rows.append([record.id, record.file, offset, len(line)])
+        body.append(line)
+        offset += len(line)
+    entries: list[tuple[str, dict[str, str], dict[str, str]]] = [
+        (record.id, _slim(entry), _types(record, entry))
+        for record, _ in records
+        for entry in record.identify
+        if record.status != "retired"
+    ]
+    index = PatternIndex.build(
+        (str(number), entry[1]["message"])
+        for number, entry in enumerate(entries)
+        if entry[1].get("message")
+    )
+    header = {
+        "records": rows,
+        "entries": entries,
+        "index": index.to_json(),
+        "relations": [
+            [record.id, one.id, one.kind, one.why]
+            for record, _ in records
+            for one in record.related
+        ],
+        "guarded": [record.id for record, _ in records if record.guards],
+        "dangerous": [record.id for record, _ in records if record.danger],
+        "published": _published(record for record, _ in records),
+    }
+    return header, b"".join(body)
+
+
+def _slim(entry: Identify) -> dict[str, str]:
+    return {name: value for name, value in asdict(entry).items() if value}
+
+
+def _types(record: Record, entry: Identify) -> dict[str, str]:
+    """Types of the numeric holes of an entry's message."""
+    numeric = ("int", "number")
+    return {
+        name: spec.type
+        for name, spec in record.inputs.items()
+        if spec.type in numeric and ("{" + name + "}" in entry.message or name in entry.message)
+    }
+
+
+def _published(records: Iterable[Record]) -> dict[str, str]:
+    return {
+        name: record.id
+        for record in records
+        for one in record.published
+        for name in (one.id, one.slug, one.url)
+        if name
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """An opened compiled form."""
+
+    header: dict[str, Any]
+    body: bytes
+
+    def tree(self, offset: int, length: int) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.body[offset : offset + length])
+        return found
+
+
+def open_compiled(data: bytes) -> Compiled | None:
+    """The compiled form in ``data``; None when it is damaged or of another format."""
+    end = data.find(b"\n")
+    try:
+        header = json.loads(data[:end])
+        if header["format"] != FORMAT:
+            return None
+        body = data[end + 1 :]
+        last = header["records"][-1] if header["records"] else [0, 0, 0, 0]
+        return Compiled(header, body) if last[2] + last[3] == len(body) else None
+    except (ValueError, KeyError, TypeError, IndexError):
+        return None
+
+
+def is_fresh(compiled: Compiled, sources: Sources) -> bool:
+    """Whether ``compiled`` was made from these files."""
+    wanted = sources.stamps if compiled.header.get("stamps") else sources.sizes
+    return bool(compiled.header.get("sources") == wanted)

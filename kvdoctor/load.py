@@ -1,0 +1,219 @@
+"""Finds the knowledge, opens its compiled form (making it anew when it is stale) and joins folders.
+
+YAML is only read when a folder's compiled form is missing, damaged or older than its files. Broken
+records are left out and told in ``Knowledge.problems``; they never take the rest down.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kvdoctor import __version__, compiled
+from kvdoctor.compiled import Compiled
+from kvdoctor.errors import KvdoctorError, RecordError
+from kvdoctor.gramindex import PatternIndex
+from kvdoctor.knowledge import Entry, Found, Knowledge
+from kvdoctor.record import Identify, Record
+
+__all__ = ["Entry", "Found", "Knowledge", "config_folder", "knowledge_folder", "load"]
+
+VARIABLE = "KVDOCTOR_KNOWLEDGE"  # further folders, joined like PATH
+
+
+def knowledge_folder() -> Path:
+    """The folder of the shipped knowledge: inside the package, or beside it in a checkout.
+
+    Raises RecordError when there is none."""
+    here = Path(__file__).resolve().parent
+    for folder in (here / "knowledge", here.parent / "knowledge"):
+        if (folder / "records").is_dir() or (folder / compiled.NAME).is_file():
+            return folder
+    raise RecordError("the knowledge is missing", file=str(here), remedy="install kvdoctor again")
+
+
+def cache_folder() -> Path:
+    """The user's folder for things that can be made anew."""
+    return _user_folder("XDG_CACHE_HOME", ".cache", "Library/Caches", "LOCALAPPDATA")
+
+
+def config_folder() -> Path:
+    """The user's folder of private records."""
+    base = _user_folder("XDG_CONFIG_HOME", ".config", "Library/Application Support", "APPDATA")
+    return base / "knowledge"
+
+
+def _user_folder(variable: str, usual: str, mac: str, windows: str) -> Path:
+    if os.environ.get(variable):
+        return Path(os.environ[variable]) / "kvdoctor"
+    if sys.platform == "win32" and os.environ.get(windows):
+        return Path(os.environ[windows]) / "kvdoctor"
+    inside = mac if sys.platform == "darwin" else usual
+    return Path(os.path.expanduser("~")) / inside / "kvdoctor"  # noqa: PTH111 - never raises
+
+
+def load(
+    extra_folders: Iterable[Path | str] = (), *, use_cache: bool = True, private: bool = True
+) -> Knowledge:
+    """The shipped knowledge with the user's own on top.
+
+    Folders, each overriding by id what came before: the shipped one, the user's configuration
+    folder, those of KVDOCTOR_KNOWLEDGE, ``extra_folders``. ``use_cache``: use and write the copy in
+    the user's cache. ``private=False``: the shipped folder alone."""
+    folders: list[Path] = []
+    problems: list[KvdoctorError] = []
+    if private:
+        named = [Path(one) for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
+        named += [Path(one) for one in extra_folders]
+        for folder in named:
+            if not folder.is_dir():
+                problems.append(RecordError("no such folder of records", file=str(folder)))
+        folders = [one for one in (config_folder(), *named) if one.is_dir()]
+    shipped = knowledge_folder()
+    parts = [_open(shipped, use_cache=use_cache, private=False)]
+    parts += [_open(folder, use_cache=use_cache, private=True) for folder in folders]
+    found = _join(parts)
+    paths = {
+        "knowledge": str(shipped),
+        "cache": str(cache_folder()),
+        "private": str(config_folder()),
+    }
+    return replace(found, problems=(*problems, *found.problems), paths=paths)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One opened folder."""
+
+    folder: Path
+    compiled: Compiled
+    private: bool
+
+
+def _open(folder: Path, *, use_cache: bool, private: bool) -> _Part:
+    sources = compiled.sources_of(folder)
+    cached = _cache_file(folder)
+    places = [folder / compiled.NAME, *([cached] if use_cache else [])]
+    for place in places:
+        found = _read(place)
+        if found is not None and compiled.is_fresh(found, sources):
+            return _Part(folder, found, private)
+    data = compiled.compile_folder(folder, sources, stamps=True)
+    if use_cache:
+        _write(cached, data)
+    made = compiled.open_compiled(data)
+    assert made is not None  # noqa: S101 - it was made a line above
+    return _Part(folder, made, private)
+
+
+def _cache_file(folder: Path) -> Path:
+    import hashlib
+
+    name = hashlib.sha256(str(folder.absolute()).encode(errors="replace")).hexdigest()[:16]
+    return cache_folder() / f"knowledge-{__version__}-{compiled.FORMAT}-{name}.kvd"
+
+
+def _read(place: Path) -> Compiled | None:
+    try:
+        return compiled.open_compiled(place.read_bytes())
+    except OSError:
+        return None
+
+
+def _write(place: Path, data: bytes) -> None:
+    """Write whole or not at all; a disk that cannot be written to is no trouble."""
+    beside = place.with_name(f"{place.name}.{os.getpid()}")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_bytes(data)
+        beside.replace(place)
+    except OSError:
+        try:
+            beside.unlink(missing_ok=True)
+        except OSError:
+            return
+
+
+class Records(Mapping[str, Record]):
+    """The records by id, each decoded when it is first asked for."""
+
+    def __init__(self, rows: Mapping[str, tuple[_Part, str, int, int]]) -> None:
+        self._rows = rows
+        self._made: dict[str, Record] = {}
+
+    def __getitem__(self, record_id: str) -> Record:
+        made = self._made.get(record_id)
+        if made is None:
+            from kvdoctor.form.decode import record_of
+
+            part, file, offset, length = self._rows[record_id]
+            place = str(part.folder / file)
+            made = record_of(part.compiled.tree(offset, length), file=place, private=part.private)
+            self._made[record_id] = made
+        return made
+
+    def __contains__(self, record_id: object) -> bool:
+        return record_id in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+def _join(parts: Sequence[_Part]) -> Knowledge:
+    """One knowledge from several folders; the later ones override by id."""
+    rows: dict[str, tuple[_Part, str, int, int]] = {}
+    for part in parts:
+        for record_id, file, offset, length in part.compiled.header["records"]:
+            rows[record_id] = (part, file, offset, length)
+
+    def kept(part: _Part, name: str) -> list[Any]:
+        """The rows of a list in a header whose record was not overridden."""
+        found = part.compiled.header[name]
+        if len(parts) == 1:
+            return list(found)
+        return [row for row in found if rows[row if isinstance(row, str) else row[0]][0] is part]
+
+    entries = tuple(
+        Entry(row[0], Identify(**row[1]), row[2]) for part in parts for row in kept(part, "entries")
+    )
+    index = PatternIndex.from_json(parts[0].compiled.header["index"]) if len(parts) == 1 else None
+    wrappers, trees = _sheets(parts)
+    return Knowledge(
+        records=Records(rows),
+        wrappers=wrappers,
+        symptoms=trees.get("symptoms", {}),
+        problems=tuple(
+            RecordError(say, file=str(part.folder / file), line=line, field=name, remedy=remedy)
+            for part in parts
+            for say, file, line, name, remedy in part.compiled.header["problems"]
+        ),
+        published={k: v for p in parts for k, v in p.compiled.header["published"].items()},
+        trees=trees,
+        known_entries=entries,
+        known_relations=tuple(tuple(r) for p in parts for r in kept(p, "relations")),
+        known_guarded=tuple(name for part in parts for name in kept(part, "guarded")),
+        known_dangerous=tuple(name for part in parts for name in kept(part, "dangerous")),
+        known_index=index,
+    )
+
+
+def _sheets(parts: Sequence[_Part]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Wrappers of all folders (by id) and the last folder's other files."""
+    from kvdoctor.form.decode import wrapper_of
+
+    wrappers: dict[str, Any] = {}
+    trees: dict[str, Any] = {}
+    for part in parts:
+        for name, tree in part.compiled.header["trees"].items():
+            if name == "wrappers":
+                wrappers.update({one["id"]: wrapper_of(one) for one in tree})
+            else:
+                trees[name] = tree
+    return tuple(wrappers.values()), trees
