@@ -16,29 +16,6 @@ _COMMON = frozenset(
     ("a", "an", "and", "are", "at", "be", "by", "for", "from", "in", "is", "it", "not", "of")
     + ("on", "or", "that", "the", "to", "with")
 )
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "at",
-        "be",
-        "by",
-        "for",
-        "from",
-        "in",
-        "is",
-        "it",
-        "not",
-        "of",
-        "on",
-        "or",
-        "that",
-        "the",
-        "to",
-        "with",
-    ]
-)
 
 
 def search(records: Iterable[Record], words: str, most: int = 20) -> list[tuple[str, str, float]]:
