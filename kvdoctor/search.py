@@ -12,10 +12,7 @@ from kvdoctor.record import Record
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ed", "es", "s")
 _SATURATION, _LENGTH = 1.2, 0.6  # the usual constants of BM25
-_COMMON = frozenset(
-    ("a", "an", "and", "are", "at", "be", "by", "for", "from", "in", "is", "it", "not", "of")
-    + ("on", "or", "that", "the", "to", "with")
-)
+_COMMON = frozenset(("a", "an", "and", "are", "for", "from", "in", "is", "not", "of", "the", "to"))
 
 
 def search(records: Iterable[Record], words: str, most: int = 20) -> list[tuple[str, str, float]]:

@@ -98,7 +98,7 @@ IDENTIFY = Shape(
         Field("level", Leaf("text", LEVELS), "level of the log record, for messages that are one"),
         Field("frame", FRAME, "file:function of the innermost frame, for bare asserts"),
         Field("code", TEXT, "source text of that frame"),
-        Field("any_frame", FRAME, "part-of-path:function that must stand in the traceback"),
+        Field("any_frame", TEXT, "part-of-path or part-of-path:function, in the traceback"),
         Field("before", MESSAGE, "message of a log line that must stand earlier in the text"),
         Field("native", TEXT, "file of a native library's record, such as topology.cpp"),
     ),

@@ -1,9 +1,8 @@
 """The part of YAML that knowledge files use: mappings, lists, texts, numbers, true, false, null.
 
-Built on the parser's events instead of its constructors, so that duplicate keys, tags, several
-documents and aliases of anything but a text are refused (an alias of a text, for a log that is
-quoted twice, cannot grow), ``yes``, ``on`` and ``12:30`` stay the texts they are, and every value
-knows its line.
+Built on the parser's events instead of its constructors, so that duplicate keys, tags and several
+documents are refused, aliases cannot grow beyond a bound, ``yes``, ``on`` and ``12:30`` stay the
+texts they are, and every value knows its line.
 """
 
 from __future__ import annotations
@@ -56,8 +55,8 @@ class _Builder:
     def __init__(self, file: str) -> None:
         self.file = file
         self.lines: Lines = {}
-        self.texts: dict[str, str] = {}
-        self.repeated = 0  # characters that aliases stand for
+        self.anchors: dict[str, tuple[Any, int]] = {}  # value and what it weighs
+        self.weight = 0  # characters and nodes of the tree, those that aliases repeat included
 
     def build(self, events: Iterator[Any]) -> tuple[Any, Lines]:
         tree: Any = None
@@ -76,32 +75,38 @@ class _Builder:
         return RecordError(problem, file=self.file, line=line, remedy=remedy)
 
     def _value(self, event: Any, events: Iterator[Any], path: Path) -> Any:
-        kind = type(event).__name__
         self.lines.setdefault(path, event.start_mark.line + 1)
-        if kind == "AliasEvent":
+        if type(event).__name__ == "AliasEvent":
             return self._alias(event)
+        before = self.weight
+        value = self._node(event, events, path)
         if event.anchor is not None:
-            if kind != "ScalarEvent":
-                raise self._refuse(event, "only a text can have an anchor", "write the value out")
-            self.texts[event.anchor] = event.value
+            self.anchors[event.anchor] = value, self.weight - before
+        return value
+
+    def _node(self, event: Any, events: Iterator[Any], path: Path) -> Any:
+        kind = type(event).__name__
         if event.tag is not None and event.tag != "!":
             raise self._refuse(event, f"the tag {event.tag} is not allowed")
         if kind == "ScalarEvent":
+            self.weight += len(event.value) + 1
             return _scalar(event.value) if event.implicit[0] else event.value
         if len(path) >= DEEPEST:
             raise self._refuse(event, f"nested deeper than {DEEPEST} levels")
+        self.weight += 1
         if kind == "SequenceStartEvent":
             return self._list(events, path)
         return self._mapping(events, path)
 
-    def _alias(self, event: Any) -> str:
-        if event.anchor not in self.texts:
-            raise self._refuse(event, f"nothing has the anchor {event.anchor!r}")
-        text = self.texts[event.anchor]
-        self.repeated += len(text)
-        if self.repeated > LARGEST:
-            raise self._refuse(event, "aliases stand for more text than a file may hold")
-        return text
+    def _alias(self, event: Any) -> Any:
+        """The value that was anchored; it is complete, so nothing can hold itself."""
+        if event.anchor not in self.anchors:
+            raise self._refuse(event, f"nothing before here has the anchor {event.anchor!r}")
+        value, weight = self.anchors[event.anchor]
+        self.weight += weight
+        if self.weight > 2 * LARGEST:
+            raise self._refuse(event, "aliases stand for more than a file may hold")
+        return value
 
     def _list(self, events: Iterator[Any], path: Path) -> list[Any]:
         found: list[Any] = []
@@ -117,6 +122,8 @@ class _Builder:
             kind = type(event).__name__
             if kind == "MappingEndEvent":
                 break
+            if kind == "ScalarEvent" and event.value == "<<" and event.implicit[0]:
+                raise self._refuse(event, "merging with << is not allowed", "write the keys out")
             if kind != "ScalarEvent" or event.anchor is not None:
                 raise self._refuse(event, "a key must be a plain text")
             key = event.value
