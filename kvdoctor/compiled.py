@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from kvdoctor.errors import RecordError
+from kvdoctor.errors import KvdoctorError, RecordError
 from kvdoctor.gramindex import PatternIndex
 from kvdoctor.record import Identify, Record
 
@@ -115,7 +115,16 @@ def _read_text(file: Path) -> tuple[str | None, list[RecordError]]:
 def _sheet(text: str, path: str) -> tuple[Any, list[RecordError]]:
     from kvdoctor.form.read import read_sheet
 
-    return read_sheet(text, path, Path(path).stem)
+    tree, errors = read_sheet(text, path, Path(path).stem)
+    if tree is not None and Path(path).stem == "values":
+        from kvdoctor.values.table import load_table
+
+        try:
+            load_table(tree)
+        except KvdoctorError as error:
+            say = f"{error.field}: {error.problem}" if error.field else error.problem
+            return None, [RecordError(say, file=path, remedy=error.remedy)]
+    return tree, errors
 
 
 def _record(

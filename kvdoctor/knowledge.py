@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from kvdoctor.errors import KvdoctorError
 from kvdoctor.expression import UNKNOWN, read_value
 from kvdoctor.gramindex import PatternIndex
 from kvdoctor.record import Identify, Record, Wrapper
 from kvdoctor.template import Hit, Pattern, Skeleton
+
+if TYPE_CHECKING:
+    from kvdoctor.sites import Sites
+    from kvdoctor.values.table import Table
 
 _NUMERIC = ("int", "number")
 
@@ -59,11 +64,26 @@ class Knowledge:
     published: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, str] = field(default_factory=dict)
     trees: Mapping[str, Any] = field(default_factory=dict)  # other files, by name without ending
+    sites_folder: Path | None = None
     known_entries: tuple[Entry, ...] | None = field(default=None, repr=False)
     known_relations: tuple[tuple[str, str, str, str], ...] | None = field(default=None, repr=False)
     known_guarded: tuple[str, ...] | None = field(default=None, repr=False)
     known_dangerous: tuple[str, ...] | None = field(default=None, repr=False)
     known_index: PatternIndex | None = field(default=None, repr=False)
+
+    @cached_property
+    def sites(self) -> Sites:
+        """The catalogue of vLLM's own error sites; empty when there is none."""
+        from kvdoctor.sites import Sites
+
+        return Sites(self.sites_folder or Path(__file__))  # a file holds no catalogue
+
+    @cached_property
+    def value_lines(self) -> Table:
+        """Which lines and flags state which values."""
+        from kvdoctor.values.table import Table, load_table
+
+        return load_table(self.trees["values"]) if "values" in self.trees else Table()
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:

@@ -20,7 +20,7 @@ from kvdoctor.gramindex import PatternIndex
 from kvdoctor.knowledge import Entry, Found, Knowledge
 from kvdoctor.record import Identify, Record
 
-__all__ = ["Entry", "Found", "Knowledge", "config_folder", "knowledge_folder", "load"]
+__all__ = ["Entry", "Found", "Knowledge", "knowledge_folder", "load", "private_folder"]
 
 VARIABLE = "KVDOCTOR_KNOWLEDGE"  # further folders, joined like PATH
 
@@ -41,7 +41,7 @@ def cache_folder() -> Path:
     return _user_folder("XDG_CACHE_HOME", ".cache", "Library/Caches", "LOCALAPPDATA")
 
 
-def config_folder() -> Path:
+def private_folder() -> Path:
     """The user's folder of private records."""
     base = _user_folder("XDG_CONFIG_HOME", ".config", "Library/Application Support", "APPDATA")
     return base / "knowledge"
@@ -72,7 +72,7 @@ def load(
         for folder in named:
             if not folder.is_dir():
                 problems.append(RecordError("no such folder of records", file=str(folder)))
-        folders = [one for one in (config_folder(), *named) if one.is_dir()]
+        folders = [one for one in (private_folder(), *named) if one.is_dir()]
     shipped = knowledge_folder()
     parts = [_open(shipped, use_cache=use_cache, private=False)]
     parts += [_open(folder, use_cache=use_cache, private=True) for folder in folders]
@@ -80,9 +80,14 @@ def load(
     paths = {
         "knowledge": str(shipped),
         "cache": str(cache_folder()),
-        "private": str(config_folder()),
+        "private": str(private_folder()),
     }
-    return replace(found, problems=(*problems, *found.problems), paths=paths)
+    return replace(
+        found,
+        problems=(*problems, *found.problems),
+        paths=paths,
+        sites_folder=shipped / "sites",
+    )
 
 
 @dataclass(frozen=True, slots=True)
