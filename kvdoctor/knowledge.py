@@ -15,6 +15,7 @@ from kvdoctor.record import Identify, Record, Wrapper
 from kvdoctor.template import Hit, Pattern, Skeleton
 
 if TYPE_CHECKING:
+    from kvdoctor.intake.release import Reading
     from kvdoctor.sites import Sites
     from kvdoctor.values.table import Table
 
@@ -84,6 +85,17 @@ class Knowledge:
         from kvdoctor.values.table import Table, load_table
 
         return load_table(self.trees["values"]) if "values" in self.trees else Table()
+
+    @cached_property
+    def reading(self) -> Reading:
+        """What the intake needs: messages that quote others, and what tells a release."""
+        from kvdoctor.intake.release import Fingerprints, Reading
+
+        sheet = self.trees.get("values", {})
+        messages = [line["message"] for line in sheet.get("lines", ())]
+        banners = (*sheet.get("banners", ()), *(one for one in messages if "{version}" in one))
+        places = self.sites.fingerprints if self.sites.releases else None
+        return Reading(self.wrappers, Fingerprints(banners, places))
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
