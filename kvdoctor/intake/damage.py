@@ -1,0 +1,148 @@
+"""What the way of pasting did to a text: quoting, borders, line numbers, wraps, order.
+
+Each function looks at the whole text first and changes nothing unless the damage is there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+
+from kvdoctor.intake.paste import Line
+
+TRACEBACK = "Traceback (most recent call last"
+FRAME = re.compile(r'\s*(?:\|\s+)?File "([^"\n]{1,2000})", line (\w{1,12})(?:, in\b ?(.*))?$')
+_BORDERS = "│┃║┆┊╎┇┋"
+_BOX = re.compile(r"^[\s╭╮╰╯─━═┌┐└┘├┤┬┴┼╔╗╚╝╞╡╒╕╘╛┏┓┗┛]{2,}|[\s╭╮╰╯─━═┌┐└┘├┤╔╗╚╝╞╡┏┓┗┛]{2,}$")
+_EDITOR = re.compile(r"\s{0,8}(\d{1,7})(?=$|[\s:|-])[:|-]?")
+_QUOTE = re.compile(r"\s{0,3}> ?")
+_SYNTAX_START = re.compile(
+    r'\s*(?:File "|Traceback \(most|During handling of the above|The above exception was)'
+    r"|Process \S+:$|Exception in |[|+]|\S+:\d+: \w*Warning: |\[rank"
+)
+MAX_WIDTH = 500
+
+
+def unquote(lines: list[str]) -> list[str]:
+    """Mail and markdown quotes (``> ``) taken off runs of quoted lines, back-ticks off the ends."""
+    out = lines
+    for _ in range(4):
+        quoted = [line.lstrip().startswith(">") for line in out]
+        runs = _runs(quoted, [not line.strip() for line in out])
+        if not runs:
+            break
+        out = list(out)
+        for first, behind in runs:
+            for at in range(first, behind):
+                out[at] = _QUOTE.sub("", out[at], count=1)
+    return out
+
+
+def _runs(marked: list[bool], blank: list[bool]) -> list[tuple[int, int]]:
+    """Stretches of two and more marked lines."""
+    runs, start = [], -1
+    for at, mark in enumerate([*marked, False]):
+        if mark and start < 0:
+            start = at
+        elif not mark and start >= 0:
+            if at - start >= 2 or (at - start == len(marked) - sum(blank)):
+                runs.append((start, at))
+            start = -1
+    return runs
+
+
+def unfence(line: str) -> str:
+    """``line`` without the back-ticks a markdown user put around it."""
+    stripped = line.strip()
+    if len(stripped) > 2 and stripped[0] == "`" and stripped[-1] == "`":
+        return stripped.strip("`")
+    return line
+
+
+def unbox(line: str) -> str:
+    """``line`` without the borders of a box."""
+    stripped = line.strip()
+    if stripped and (stripped[0] in _BORDERS or stripped[-1] in _BORDERS):
+        inner = stripped.strip(_BORDERS)
+        return inner[1:].rstrip() if inner.startswith(" ") else inner.rstrip()
+    if TRACEBACK in line or "─" in line:
+        return _BOX.sub("", line)
+    return line
+
+
+def unnumber(lines: list[str]) -> list[str] | None:
+    """The lines without an editor's running line numbers; ``None`` when there are none."""
+    numbers = []
+    for line in lines:
+        match = _EDITOR.match(line)
+        numbers.append(int(match[1]) if match else -1)
+    rising = sum(1 for a, b in itertools.pairwise(numbers) if a >= 0 and b == a + 1)
+    filled = sum(1 for line in lines if line.strip())
+    if filled < 3 or rising < 0.8 * (filled - 1):
+        return None
+    cut = [_EDITOR.sub("", line, count=1) if n >= 0 else line for line, n in zip(lines, numbers, strict=True)]
+    pads = [len(line) - len(line.lstrip()) for line in cut if line.strip()]
+    pad = min(pads, default=0)
+    return [line[pad:] for line in cut]
+
+
+def newest_first(lines: Sequence[Line], times: Sequence[str]) -> bool:
+    """Whether the text runs backwards: its times fall, or its tracebacks stand on their heads."""
+    rises = falls = 0
+    last: dict[int, str] = {}
+    for time in times:
+        if time:
+            before = last.get(len(time))
+            if before is not None and before != time:
+                if time > before:
+                    rises += 1
+                else:
+                    falls += 1
+            last[len(time)] = time
+    if rises > falls:
+        return False
+    votes = _structure(lines)
+    if votes < 0:
+        return True
+    return votes == 0 and falls >= 3 and falls > 3 * rises
+
+
+def _structure(lines: Sequence[Line]) -> int:
+    """Positive when frames stand below their "Traceback" line and code below its frame."""
+    votes = 0
+    filled = [line.text for line in lines if line.text.strip()]
+    for at, text in enumerate(filled):
+        if "Traceback (most" not in text and 'File "' not in text:
+            continue
+        after = filled[at + 1] if at + 1 < len(filled) else ""
+        before = filled[at - 1] if at else ""
+        second = filled[at - 2] if at > 1 else ""
+        if TRACEBACK in text:
+            if FRAME.match(after):
+                votes += 3
+            elif FRAME.match(before) or FRAME.match(second):
+                votes -= 3
+        elif FRAME.match(text):
+            depth = _indent(text)
+            votes += (_indent(after) > depth) - (_indent(before) > depth)
+    return votes
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def width_of(lines: Sequence[Line]) -> int:
+    """The width at which a terminal broke the lines; 0 when it did not."""
+    lengths = [len(line.shown.rstrip()) for line in lines]
+    width = max(lengths, default=0)
+    if not 40 <= width <= MAX_WIDTH:
+        return 0
+    full = sum(1 for length in lengths if length == width)
+    return width if full >= 3 or (full >= 2 and len(lines) <= 80) else 0
+
+
+def is_start(text: str) -> bool:
+    """Whether ``text`` cannot be the rest of a wrapped line."""
+    return _SYNTAX_START.match(text) is not None

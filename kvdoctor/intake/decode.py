@@ -1,0 +1,215 @@
+"""Bytes to text: compression, character encoding, terminal escapes.
+
+Nothing here raises on any input: what cannot be read is said in the notes. Every step is linear in
+the size of its input, and decompression stops at :data:`MAX_BYTES`.
+"""
+
+from __future__ import annotations
+
+import bz2
+import importlib
+import lzma
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+MAX_BYTES = 256 * 1024 * 1024  # of text, after decompression
+MAX_LAYERS = 3  # a .gz inside a .zst is real; deeper nesting is an attack
+CHUNK = 1 << 20
+
+_GZIP, _ZSTD, _BZ2, _XZ = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00"
+
+# CSI and OSC sequences with a real escape byte (or its C1 form); bounded so that a lone escape in
+# binary data cannot swallow text.
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
+    r"|\x1b\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)"
+    r"|\x1b[PX^_][^\x1b\n]{0,512}\x1b\\"
+    r"|\x1b[ -/]{0,4}[0-~]"
+)
+# The same colours after a viewer, syslog or a copy spelled the escape byte out or lost it.
+_SPELLED = re.compile(
+    r"(?:\^\[|#033|\\x1[bB]|\\0?33|\\u001[bB]|\\e|[\u241b\u2190\ufffd])\[[0-9;]{0,24}[mKGHJ]"
+)
+_BARE_COLOUR = re.compile(r"\[(?:\d{1,3}(?:;\d{1,3}){0,5})?m(?!\])")
+# Control characters that never carry text, and the invisible ones that reorder or hide it.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
+)
+_CONTROL_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# Bytes that are not UTF-8 are read as Windows-1252, the usual other encoding of pasted text.
+_CP1252 = {
+    0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)
+}
+_SEPARATORS = str.maketrans({"\u2028": "\n", "\u2029": "\n", "\x85": "\n"})
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """``text`` has ``\\n`` and ``\\r`` as its only control characters beside the tab."""
+
+    text: str
+    size: int  # bytes as given
+    notes: tuple[str, ...]
+
+
+def decode(data: bytes | str) -> Decoded:
+    """The text of ``data``: decompressed, decoded, free of terminal escapes."""
+    notes: list[str] = []
+    if isinstance(data, str):
+        size, text = len(data.encode("utf-8", "surrogatepass")), data
+        if len(text) > MAX_BYTES:
+            text = text[:MAX_BYTES]
+            notes.append(f"cut off after {MAX_BYTES} characters")
+    else:
+        size, data = len(data), bytes(data)
+        for _ in range(MAX_LAYERS):
+            unpacked = _unpack(data, notes)
+            if unpacked is None:
+                break
+            data = unpacked
+        if len(data) > MAX_BYTES:
+            data = data[:MAX_BYTES]
+            notes.append(f"cut off after {MAX_BYTES} bytes")
+        text = _characters(data, notes)
+    return Decoded(plain(text), size, tuple(notes))
+
+
+def plain(text: str) -> str:
+    """``text`` without terminal escapes, control characters and lone surrogates."""
+    if "\x1b" in text or "\x9b" in text:
+        text = _ESCAPES.sub("", text)
+    if "[" in text and _has_spelled_escape(text):
+        text = _SPELLED.sub("", text)
+    if _may_hold_bare_colour(text):
+        text = _BARE_COLOUR.sub("", text)
+    if text.isascii():
+        return _CONTROL_ASCII.sub("", text)
+    if "\u2028" in text or "\u2029" in text or "\x85" in text:
+        text = text.translate(_SEPARATORS)
+    return _SURROGATE.sub("\ufffd", _CONTROL.sub("", text))
+
+
+def _has_spelled_escape(text: str) -> bool:
+    marks = ("^[[", "#033[", "\\x1b[", "\\x1B[", "33[", "\\u001", "\\e[")
+    return any(mark in text for mark in marks) or (
+        not text.isascii() and any(mark in text for mark in "\u241b\u2190\ufffd")
+    )
+
+
+def _may_hold_bare_colour(text: str) -> bool:
+    """A reset or a colour as vLLM, Ray and loguru write it, without its escape byte."""
+    marks = ("[0m", "[m", "[0;0m", "[1;3", "[0;3", "[3", "[9")
+    return any(mark in text for mark in marks) and _BARE_COLOUR.search(text) is not None
+
+
+def _characters(data: bytes, notes: list[str]) -> str:
+    encoding = _encoding(data)
+    if encoding != "utf-8":
+        notes.append(f"read as {encoding}")
+        return data.decode(encoding, "replace")
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+    text = data.decode("utf-8", "surrogateescape")
+    if not text.isascii() and _SURROGATE.search(text):
+        notes.append("bytes that are not UTF-8 were read as Windows-1252")
+        text = text.translate(_CP1252)
+    return text
+
+
+def _encoding(data: bytes) -> str:
+    if data.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
+        return "utf-32"
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    head = data[:4096]
+    if len(head) >= 8 and b"\x00" in head:
+        # ASCII in UTF-16 has a zero in every second byte
+        even, odd = head[0::2].count(0), head[1::2].count(0)
+        half = len(head) // 2
+        if odd > 0.7 * half and even < 0.1 * half:
+            return "utf-16-le"
+        if even > 0.7 * half and odd < 0.1 * half:
+            return "utf-16-be"
+    return "utf-8"
+
+
+def _unpack(data: bytes, notes: list[str]) -> bytes | None:
+    """One layer of compression taken off; ``None`` when there is none or it cannot be read."""
+    if data.startswith(_GZIP):
+        return _inflate(data, "gzip", lambda: zlib.decompressobj(31), notes)
+    if data.startswith(_BZ2) and data[3:4] in b"123456789" and len(data) > 10:
+        return _inflate(data, "bzip2", bz2.BZ2Decompressor, notes)
+    if data.startswith(_XZ):
+        return _inflate(data, "xz", lambda: lzma.LZMADecompressor(memlimit=MAX_BYTES), notes)
+    if data.startswith(_ZSTD):
+        maker = _zstd()
+        if maker is None:
+            notes.append("unreadable: zstd-compressed, and no zstd module is installed")
+            return b""
+        return _inflate(data, "zstd", maker, notes)
+    return None
+
+
+def _zstd() -> Callable[[], Any] | None:
+    for module in ("compression.zstd", "backports.zstd"):
+        try:
+            return importlib.import_module(module).ZstdDecompressor  # type: ignore[no-any-return]
+        except (ImportError, AttributeError):
+            continue
+    try:
+        found = importlib.import_module("zstandard")
+    except ImportError:
+        return None
+    return lambda: found.ZstdDecompressor().decompressobj()
+
+
+def _inflate(data: bytes, kind: str, maker: Callable[[], Any], notes: list[str]) -> bytes:
+    """Every member of a compressed stream; what was read before damage is kept."""
+    out: list[bytes] = []
+    total, rest = 0, data
+    try:
+        while rest and total < MAX_BYTES:
+            machine = maker()
+            piece, rest = _member(machine, rest, MAX_BYTES - total)
+            out.append(piece)
+            total += len(piece)
+            if not getattr(machine, "eof", True):
+                if total < MAX_BYTES:
+                    notes.append(f"{kind} data ends early")
+                break
+    except Exception as error:  # each module has its own errors; a damaged file is no crash
+        notes.append(f"{kind} data is damaged ({type(error).__name__}): read as far as possible")
+    if total >= MAX_BYTES:
+        notes.append(f"cut off after {MAX_BYTES} bytes of decompressed text")
+    return b"".join(out)
+
+
+def _member(machine: Any, data: bytes, room: int) -> tuple[bytes, bytes]:
+    """At most ``room`` bytes of one member, and what follows it."""
+    out: list[bytes] = []
+    for start in range(0, len(data), CHUNK):
+        pending = data[start : start + CHUNK]
+        while True:
+            piece, pending = _step(machine, pending, min(room, 16 * CHUNK))
+            out.append(piece)
+            room -= len(piece)
+            if machine.eof:
+                return b"".join(out), machine.unused_data + data[start + CHUNK :]
+            if room <= 0:
+                return b"".join(out), b""
+            if not piece and not pending:
+                break
+    return b"".join(out), b""
+
+
+def _step(machine: Any, data: bytes, room: int) -> tuple[bytes, bytes]:
+    if hasattr(machine, "unconsumed_tail"):  # zlib hands the unread input back
+        piece = machine.decompress(data, room)
+        return piece, machine.unconsumed_tail
+    if hasattr(machine, "needs_input"):  # bz2, lzma, zstd keep it
+        return machine.decompress(data, room), b""
+    return machine.decompress(data), b""

@@ -1,0 +1,144 @@
+"""Secrets are replaced on the way in, so that no later stage can show, store or copy one.
+
+The same secret always becomes the same ``<secret-N>``. What a diagnosis needs stays: request ids,
+engine ids, hashes, paths, hosts and ports have none of these forms.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Tokens that betray themselves by their beginning.
+_TOKENS = re.compile(
+    r"(?<![A-Za-z0-9_-])(?:"
+    r"hf_[A-Za-z0-9]{16,200}"
+    r"|sk-[A-Za-z0-9_-]{16,300}"
+    r"|gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255}|glpat-[A-Za-z0-9_-]{16,100}"
+    r"|(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"
+    r"|AIza[A-Za-z0-9_-]{30,60}|ya29\.[A-Za-z0-9_-]{20,500}"
+    r"|nvapi-[A-Za-z0-9_-]{16,200}|rpa_[A-Za-z0-9]{20,100}|r8_[A-Za-z0-9]{20,100}"
+    r"|xox[abeprs]-[A-Za-z0-9-]{10,200}"
+    r"|eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,8000}(?:\.[A-Za-z0-9_-]{0,4000})?"
+    r")"
+)
+_TOKEN_MARKS = (
+    "hf_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "AKIA", "ASIA",
+    "AIza", "ya29.", "nvapi-", "rpa_", "r8_", "xox", "eyJ",
+)  # fmt: skip
+
+# A name that says its value is secret, then the value: NAME=value, "name": "value", --name value.
+_NAMED = re.compile(
+    r"(?P<head>(?:api[_-]?key|secret[_-]?(?:access[_-]?)?key|access[_-]?key(?:[_-]?id)?"
+    r"|(?:hf|hub|api|auth|access|refresh|session|bearer)[_-]?token|passw(?:or)?d|passphrase"
+    r"|(?:client|app|aws)[_-]?secret|private[_-]?key|credentials?)"
+    r"(?![A-Za-z])[\w-]{0,20}(?:\\?[\"'])?(?:\s{0,3}[=:]\s{0,3}|\s{1,3}(?=\S)))"
+    r"(?P<open>\[?\\?[\"']?)(?P<value>[^\s\"'\\,;&)\]}<>]{4,2000})",
+    re.IGNORECASE,
+)
+_NAMED_MARKS = (
+    "pi_key", "PI_KEY", "pi-key", "PI-KEY", "piKey", "pikey", "PIKEY", "ss_key", "SS_KEY",
+    "ss-key", "ssKey", "te_key", "TE_KEY", "te-key", "ecret", "ECRET", "assw", "ASSW", "assphrase",
+    "ASSPHRASE", "f_token", "F_TOKEN", "ub_token", "UB_TOKEN", "f-token", "h_token", "H_TOKEN",
+    "ss_token", "SS_TOKEN", "pi_token", "PI_TOKEN", "n_token", "N_TOKEN", "r_token", "redential",
+    "REDENTIAL",
+)  # fmt: skip
+_BEARER = re.compile(
+    r"(?i)(?P<head>\b(?:bearer|basic)\s{1,3}|x-api-key\s{0,3}[:=]\s{0,3}[\"']?)"
+    r"(?P<value>[A-Za-z0-9._~+/=-]{8,4000})"
+)
+_URL = re.compile(
+    r"(?P<head>[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@\"'<>]{0,200}:)(?P<value>[^\s/@\"'<>]{1,200})(?=@)"
+)
+_SIGNED = re.compile(
+    r"(?P<head>[?&](?:X-Amz-(?:Signature|Credential|Security-Token)|sig|signature|token|sv_token)=)"
+    r"(?P<value>[A-Za-z0-9%._~+/=-]{8,4000})"
+)
+_PEM = re.compile(
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"
+    r"[A-Za-z0-9+/=\s\\:,-]{1,20000}?-----END [A-Z ]{0,40}PRIVATE KEY-----"
+)
+_HARMLESS = frozenset(
+    {"none", "null", "true", "false", "empty", "unset", "undefined", "required", "optional",
+     "redacted", "hidden", "secret", "token", "bearer", "basic", "string", "value", "file",
+     "with", "from", "must", "does", "your", "this", "that", "will", "should", "when", "provided"}
+)  # fmt: skip
+_STARS = re.compile(r"[*xX.…•-]{3,}$")
+
+
+def redact(text: str) -> tuple[str, int]:
+    """``text`` with every secret replaced, and how many places were replaced."""
+    return _Redactor().run(text)
+
+
+class _Redactor:
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.count = 0
+
+    def run(self, text: str) -> tuple[str, int]:
+        if "PRIVATE KEY-----" in text:
+            text = _PEM.sub(self._key, text)
+        if "://" in text and "@" in text:
+            text = self._on_lines(text, ("@",), (_URL,))
+        if any(mark in text for mark in ("earer ", "EARER ", "asic ", "-api-key", "-API-KEY")):
+            text = self._on_lines(text, ("earer", "EARER", "asic ", "pi-key", "PI-KEY"), (_BEARER,))
+        if any(mark in text for mark in _TOKEN_MARKS):
+            text = _TOKENS.sub(self._whole, text)
+        if "=" in text and any(mark in text for mark in ("X-Amz-", "&sig", "?sig", "token=")):
+            text = _SIGNED.sub(self._value, text)
+        return self._on_lines(text, _NAMED_MARKS, (_NAMED,)), self.count
+
+    def _on_lines(
+        self, text: str, marks: tuple[str, ...], patterns: tuple[re.Pattern[str], ...]
+    ) -> str:
+        """The patterns applied to the lines that hold one of ``marks``, found without a regex."""
+        starts: set[int] = set()
+        for mark in marks:
+            at = text.find(mark)
+            while at >= 0:
+                starts.add(text.rfind("\n", 0, at) + 1)
+                end = text.find("\n", at)
+                at = -1 if end < 0 else text.find(mark, end)
+        if not starts:
+            return text
+        out: list[str] = []
+        done = 0
+        for start in sorted(starts):
+            end = text.find("\n", start)
+            end = len(text) if end < 0 else end
+            line = text[start:end]
+            for pattern in patterns:
+                line = pattern.sub(self._value, line)
+            out += (text[done:start], line)
+            done = end
+        out.append(text[done:])
+        return "".join(out)
+
+    def _name(self, secret: str) -> str:
+        self.count += 1
+        return self.names.setdefault(secret, f"<secret-{len(self.names) + 1}>")
+
+    def _whole(self, match: re.Match[str]) -> str:
+        return self._name(match.group())
+
+    def _key(self, match: re.Match[str]) -> str:
+        return self._name(match.group()) + "\n" * match.group().count("\n")
+
+    def _value(self, match: re.Match[str]) -> str:
+        value = match["value"]
+        before = match.string[max(0, match.start() - 40) : match.start()]
+        if not _is_secret(value, match["head"], before):
+            return match.group()
+        start = match.start("value") - match.start()
+        return match.group()[:start] + self._name(value)
+
+
+def _is_secret(value: str, head: str, before: str) -> bool:
+    if value.lower().rstrip(".:,)") in _HARMLESS or _STARS.match(value):
+        return False
+    if value.startswith(("<secret-", "/", "$", "os.environ", "%(", "{{")):
+        return False
+    if head[-1].isspace() and "=" not in head and ":" not in head and "asic" not in head.lower():
+        # "--api-key value" is a value, "the API key is wrong" is prose
+        return "earer" in head.lower() or "--" in before
+    return True

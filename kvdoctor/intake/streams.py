@@ -1,0 +1,513 @@
+"""The text as lines: unwrapped, unglued, joined, in order, each split into prefixes and content."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from kvdoctor.intake import damage, unwrap
+from kvdoctor.intake.decode import plain
+from kvdoctor.intake.paste import Line
+from kvdoctor.intake.prefixes import LEVELS, STANDARD, Head, content, split
+
+MAX_LINES = 2_000_000
+KEPT_HEAD = 200_000  # of a longer text: the banner stands at the start, the failure at the end
+
+_LEVELS = r"(?:ERROR|WARNING|INFO|DEBUG|CRITICAL)"
+_GLUED = re.compile(
+    r"\((?:[A-Za-z]\w{0,80})(?: rank=\d{1,5})? pid=\d{1,9}(?:, ip=[\d.a-fA-F:]{2,45})?\) ?"
+    rf"|{_LEVELS} (?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{{1,6}})? \[?[^\s\[\]]{{1,160}}:\d{{1,7}}\]"
+)
+_AFTER_PROCESS = re.compile(
+    rf'(?:{_LEVELS}\s|\(|\s|File "|Traceback \(|\[|Process |[\w.]{{1,160}}(?:Error|Exception)\b|$)'
+)
+_LEVEL_MARKS = ("ERROR ", "INFO ", "WARNING ", "DEBUG ", "CRITICAL ")
+_SMART = str.maketrans(
+    {"\u2018": "'", "\u2019": "'", "\u201a": "'", "\u201c": '"', "\u201d": '"', "\u201e": '"',
+     "\u00ab": '"', "\u00bb": '"', "\u2032": "'", "\u2033": '"', "\u00a0": " ", "\u202f": " ",
+     "\u2007": " ", "\u3000": " ", "\u2026": "..."}
+)  # fmt: skip
+_ENTITIES = (("&quot;", '"'), ("&#34;", '"'), ("&#39;", "'"), ("&#x27;", "'"), ("&lt;", "<"),
+             ("&gt;", ">"), ("&nbsp;", " "), ("&amp;", "&"))  # fmt: skip
+_SPELLED_END = re.compile(r"(?:\^M|#015|\\r)+$")
+_TOKEN = re.compile(r"[A-Za-z0-9_.:+-]*\d[A-Za-z0-9_.:+-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """Every line in order. ``carried[i]`` is 1 when line ``i`` ended in a carriage return before
+    its newline while others did not: the logger's sign that its record goes on."""
+
+    lines: tuple[Line, ...]
+    carried: bytearray
+    mixed: bool  # the text has both line ends, so that ``carried`` means something
+    notes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Out:
+    """Lines as they are built; ``units`` are the starts of what belongs together."""
+
+    lines: list[Line] = field(default_factory=list)
+    carried: bytearray = field(default_factory=bytearray)
+    outer: list[str] = field(default_factory=list)
+    units: list[int] = field(default_factory=list)
+    pending: Line | None = None  # a line that a container runtime cut into parts
+    parts: list[str] = field(default_factory=list)  # its parts so far
+    suspects: list[tuple[str, bool]] = field(default_factory=list)
+    sterns: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What looking at the whole text told about its prefixes."""
+
+    learned: tuple[re.Pattern[str], ...] = ()
+    names: frozenset[str] = frozenset()
+    few: bool = False  # a text of few lines: its newlines may be lost
+
+
+def lay(text: str) -> Laid:
+    """The lines of a decoded text."""
+    notes: list[str] = []
+    numbers, shown, carried = _physical(text, notes)
+    work = _undamaged(text, shown, notes)
+    known = _Known(names=_bar_names(text, work), few=len(shown) < 8)
+    out = _build(text, numbers, shown, work, carried, known)
+    learned = _learn(out)
+    if learned:
+        notes.append("a prefix common to many lines was cut")
+        known = replace(known, learned=learned)
+        out = _build(text, numbers, shown, work, carried, known)
+    if damage.newest_first(out.lines, out.outer):
+        notes.append("newest line first: reversed")
+        out = _reversed(out)
+    lines, flags = _rejoin(out, notes)
+    ends = sum(flags)
+    return Laid(tuple(lines), flags, 0 < ends < len(lines), tuple(notes))
+
+
+# ---------------------------------------------------------------- physical lines
+
+
+def _physical(text: str, notes: list[str]) -> tuple[list[int], list[str], bytearray]:
+    """Numbered lines; a lone carriage return parts a line without counting as one."""
+    if "\r" in text and "\n" not in text:
+        text = text.replace("\r", "\n")
+    rows = text.split("\n")
+    if rows and not rows[-1]:
+        rows.pop()
+    numbers = list(range(1, len(rows) + 1))
+    if len(rows) > MAX_LINES:
+        tail = MAX_LINES - KEPT_HEAD
+        notes.append(f"only the first {KEPT_HEAD} and the last {tail} of {len(rows)} lines were read")
+        rows, numbers = rows[:KEPT_HEAD] + rows[-tail:], numbers[:KEPT_HEAD] + numbers[-tail:]
+    if any(mark in text for mark in ("^M", "#015", "\\r")):
+        rows = [_SPELLED_END.sub("\r", row) if row.endswith(("^M", "#015", "\\r")) else row for row in rows]
+    elif "\r" not in text:
+        return numbers, rows, bytearray(len(rows))
+    flags = bytearray(1 if row.endswith("\r") else 0 for row in rows)
+    rows = [row.rstrip("\r") for row in rows]
+    if not any("\r" in row for row in rows):
+        return numbers, rows, flags
+    return _parted(numbers, rows, flags)
+
+
+def _parted(
+    numbers: list[int], rows: list[str], flags: bytearray
+) -> tuple[list[int], list[str], bytearray]:
+    new_numbers, new_rows, new_flags = [], [], bytearray()
+    for number, row, flag in zip(numbers, rows, flags, strict=True):
+        parts = [part for part in row.split("\r") if part] or [""]
+        new_numbers += [number] * len(parts)
+        new_rows += parts
+        new_flags += bytes(len(parts) - 1) + bytes([flag])
+    return new_numbers, new_rows, new_flags
+
+
+def _undamaged(text: str, shown: list[str], notes: list[str]) -> list[str]:
+    """The lines without quotes, back-ticks, borders and editor numbers."""
+    work = shown
+    if "\n>" in text or text.lstrip().startswith(">"):
+        work = damage.unquote(work)
+    if "\n`" in text or text.lstrip().startswith("`"):
+        work = [damage.unfence(line) for line in work]
+    if not text.isascii() and any(border in text for border in "│┃║─"):
+        work = [line if line.isascii() else damage.unbox(line) for line in work]
+    if shown and shown[0].lstrip()[:1].isdigit():
+        cut = damage.unnumber(work)
+        if cut is not None:
+            notes.append("an editor's line numbers were cut")
+            work = cut
+    return work
+
+
+def _bar_names(text: str, work: Sequence[str]) -> frozenset[str]:
+    """Container names that stand before a bar on several lines (compose without a number)."""
+    if " | " not in text:
+        return frozenset()
+    counts: Counter[str] = Counter()
+    for line in work:
+        name, bar, _ = line.partition(" | ")
+        name = name.rstrip()
+        if bar and name and len(name) <= 120 and " " not in name and name[0].isalpha():
+            counts[name] += 1
+    return frozenset(name for name, count in counts.items() if count >= 2)
+
+
+# ---------------------------------------------------------------- building
+
+
+def _build(
+    text: str,
+    numbers: list[int],
+    shown: list[str],
+    work: list[str],
+    carried: bytearray,
+    known: _Known,
+) -> _Out:
+    out = _Out()
+    rows = unwrap.csv_rows(text, work) if "," in text[:4096] and '"' in text else None
+    covered = _csv(out, rows, numbers, shown, known) if rows else 0
+    blocks = unwrap.objects(work) if "{" in text and _has_open_brace(text) else {}
+    at = covered
+    while at < len(work):
+        if at in blocks:
+            behind, value = blocks[at]
+            out.units.append(len(out.lines))
+            for record in unwrap.records(value):
+                _add_unwrapped(out, numbers[at], record, Head(), known, 0)
+            at = behind
+            continue
+        _add(out, numbers[at], shown[at], work[at], carried[at], known)
+        at += 1
+    _flush(out)
+    return out
+
+
+def _has_open_brace(text: str) -> bool:
+    return any(mark in text for mark in ("{\n", "[\n", "{ \n", "[{\n"))
+
+
+def _csv(
+    out: _Out,
+    rows: Iterator[tuple[int, int, str, str]],
+    numbers: list[int],
+    shown: list[str],
+    known: _Known,
+) -> int:
+    done = 0
+    for start, end, time, message in rows:
+        if start >= len(numbers):
+            break
+        out.units.append(len(out.lines))
+        record = unwrap.Unwrapped(plain(message).rstrip("\r\n"))
+        _add_unwrapped(out, numbers[start], record, Head(outer=time), known, 0)
+        done = min(end, len(numbers))
+    return done
+
+
+def _add(out: _Out, number: int, shown: str, work: str, carried: int, known: _Known) -> None:
+    """One physical line, which may hold several records."""
+    match = STANDARD.match(work) if out.pending is None else None
+    if match:
+        rest = work[match.end() :]
+        if work.isascii() and not _may_be_glued(rest) and not rest.endswith(("\\n", "]")):
+            out.units.append(len(out.lines))
+            process, pid, level, time, file, line = match.groups()
+            out.lines.append(
+                Line(number, shown, rest, process or "", int(pid or 0), level, time, file, int(line))
+            )
+            out.carried.append(carried)
+            out.outer.append(time)
+            return
+    out.units.append(len(out.lines))
+    _add_slow(out, number, shown, work, known, Head(), 0)
+    if len(out.carried) == len(out.lines) and out.carried:
+        out.carried[-1] = carried
+
+
+def _may_be_glued(rest: str) -> bool:
+    return " pid=" in rest or any(mark in rest for mark in _LEVEL_MARKS)
+
+
+def _add_slow(
+    out: _Out, number: int, shown: str, work: str, known: _Known, base: Head, depth: int
+) -> None:
+    work = _straight(work)
+    for part in _unglue(work, known):
+        head = split(part, known.learned, known.names)
+        _inherit(head, base)
+        rest = content(part, head)
+        if rest[:1] == "{" and depth < unwrap.MAX_DEPTH and rest.rstrip()[-1:] == "}":
+            value = unwrap.load_json(rest)
+            found = unwrap.records(value) if isinstance(value, dict) else []
+            if found:
+                for record in found:
+                    _add_unwrapped(out, number, record, head, known, depth + 1, shown)
+                continue
+        if rest.endswith("\\n"):
+            rest = rest[:-2]
+        if "\\n" in rest or "#012" in rest:
+            lines = unwrap.escaped_lines(rest) if head.level not in ("INFO", "DEBUG") else None
+            if lines:
+                for line in lines:
+                    _emit(out, number, line, line, head, known)
+                continue
+        _emit(out, number, part if part is not work else shown, rest, head, known)
+
+
+def _straight(work: str) -> str:
+    """Typographic quotes, odd blanks and HTML entities as plain characters."""
+    if not work.isascii():
+        work = work.translate(_SMART)
+    if "&" in work and ";" in work:
+        for entity, character in _ENTITIES:
+            if entity in work:
+                work = work.replace(entity, character)
+    if work.startswith("--") and work.strip() == "--":
+        return ""
+    return work
+
+
+def _inherit(head: Head, base: Head) -> None:
+    """What an outer wrapper said and the inner line did not."""
+    head.process = head.process or base.process
+    head.pid = head.pid or base.pid
+    head.level = head.level or base.level
+    head.time = head.time or base.time
+    head.pod = head.pod or base.pod
+    head.outer = base.outer or head.outer
+    if not head.log_file:
+        head.log_file, head.log_line = base.log_file, base.log_line
+
+
+def _unglue(work: str, known: _Known) -> list[str]:
+    """``work`` parted where another record begins in the middle of the line."""
+    if not _may_be_glued(work):
+        return [work]
+    cuts = [0]
+    for match in _GLUED.finditer(work):
+        at = match.start()
+        if at and not work[cuts[-1] : at].isspace() and _begins_record(work, match, cuts[-1], known):
+            cuts.append(at)
+    if len(cuts) == 1:
+        return [work]
+    return [work[a:b] for a, b in zip(cuts, [*cuts[1:], len(work)], strict=True)]
+
+
+def _begins_record(work: str, match: re.Match[str], since: int, known: _Known) -> bool:
+    at = match.start()
+    before = work[max(since, at - 80) : at]
+    last = before[-1]
+    if last in "\"'`(=,:" or before.endswith(("\\n", "\\r")):
+        return False
+    front = before.rstrip()
+    if not last.isspace():
+        # "...it/s](EngineCore pid=1) ERROR", "call(response)(APIServer pid=1)   File"
+        return last not in ">" and (match.group()[0] == "(" or last in "]|)%" or last.isalnum() or known.few)
+    if "it/s" in before or "%|" in work[since:at]:
+        return True
+    if match.group()[0] != "(":
+        # a token or two before the level is a prefix, a sentence is another record
+        return _is_content(work[since:at])
+    if not _AFTER_PROCESS.match(work, match.end()):
+        return False
+    return _is_content(work[since:at]) and front[-1:] not in ")|>]"
+
+
+def _is_content(front: str) -> bool:
+    """Whether ``front`` holds a record's text, not only prefixes."""
+    head = split(front.rstrip() + " ")
+    rest = front[head.end :].strip()
+    return (bool(head.log_file or head.level) and bool(rest)) or len(rest.split()) > 6
+
+
+def _add_unwrapped(
+    out: _Out,
+    number: int,
+    record: unwrap.Unwrapped,
+    outer: Head,
+    known: _Known,
+    depth: int,
+    shown: str = "",
+) -> None:
+    """The lines of a record that was found inside JSON or CSV."""
+    base = Head(
+        process=record.process or outer.process,
+        pid=record.pid or outer.pid,
+        level=LEVELS.get(record.level.upper(), "") if not record.partial else outer.level,
+        time=record.time or outer.time,
+        pod=record.pod or outer.pod,
+        outer=outer.outer or record.time,
+        log_file=record.log_file,
+        log_line=record.log_line,
+    )
+    text = plain(record.text)
+    if record.partial and "\n" not in text:
+        _hold(out, Line(number, shown or text, text))
+        return
+    if out.pending is not None:
+        text, out.pending = "".join([*out.parts, text]), None
+    for line in text.split("\n"):
+        line = line.rstrip("\r")
+        _add_slow(out, number, line, line, known, base, depth)
+
+
+def _hold(out: _Out, line: Line) -> None:
+    if out.pending is None:
+        out.pending, out.parts = line, []
+    out.parts.append(line.text)
+
+
+def _emit(out: _Out, number: int, shown: str, text: str, head: Head, known: _Known) -> None:
+    line = Line(
+        number, shown, text, head.process, head.pid, head.level, head.time, head.log_file,
+        head.log_line, head.pod, head.native,
+    )  # fmt: skip
+    if head.partial:
+        _hold(out, line)
+        return
+    if out.pending is not None:
+        line = _released(out, line)
+    if not known.learned:
+        _suspect(out, text, head)
+    out.lines.append(line)
+    out.carried.append(0)
+    out.outer.append(head.outer or head.time)
+
+
+def _released(out: _Out, last: Line) -> Line:
+    """The held line, completed by ``last``."""
+    whole = "".join([*out.parts, last.text])
+    line = replace(out.pending or last, text=whole, shown=whole)
+    out.pending = None
+    return line
+
+
+def _flush(out: _Out) -> None:
+    if out.pending is not None:
+        out.lines.append(replace(out.pending, text="".join(out.parts)))
+        out.carried.append(0)
+        out.outer.append("")
+        out.pending = None
+
+
+def _reversed(out: _Out) -> _Out:
+    """The units in opposite order, each with its own lines as they were."""
+    turned = _Out()
+    ends = [*out.units[1:], len(out.lines)]
+    for start, end in reversed(list(zip(out.units, ends, strict=True))):
+        turned.lines += out.lines[start:end]
+        turned.carried += out.carried[start:end]
+        turned.outer += out.outer[start:end]
+    return turned
+
+
+# ---------------------------------------------------------------- prefixes nobody knows
+
+
+def _suspect(out: _Out, text: str, head: Head) -> None:
+    """Note what stands before a frame, a traceback or a record: perhaps an unknown prefix."""
+    at = text.find('  File "')
+    frame = at > 0
+    if at <= 0:
+        at = text.find("Traceback (most recent")
+    if at <= 0 and _may_be_glued(text):
+        match = _GLUED.search(text)
+        at = match.start() if match else -1
+    if 0 < at <= 160 and "%|" not in text[:at] and text[:at].strip() and not head.log_file:
+        out.suspects.append((text[:at], frame))
+
+
+def _learn(out: _Out) -> tuple[re.Pattern[str], ...]:
+    """Prefixes that stand before several frames or records, as patterns; longest first."""
+    if not out.suspects:
+        return ()
+    counts: Counter[str] = Counter()
+    frames: set[str] = set()
+    for front, frame in out.suspects:
+        shape = _shape(front.rstrip(" "))
+        counts[shape] += 1
+        if frame:
+            frames.add(shape)
+    shapes = [shape for shape, count in counts.most_common(16) if count >= 2]
+    return tuple(
+        re.compile(shape + r"(?: |$)") for shape in sorted(shapes, key=len, reverse=True)[:8]
+    )
+
+
+def _shape(front: str) -> str:
+    """A pattern for prefixes like ``front``: whatever holds a digit may differ."""
+    parts, at = [], 0
+    for match in _TOKEN.finditer(front):
+        parts += [re.escape(front[at : match.start()]), r"[A-Za-z0-9_.:+-]{1,120}"]
+        at = match.end()
+    return "".join([*parts, re.escape(front[at:])])
+
+
+# ---------------------------------------------------------------- wrapped lines
+
+
+def _rejoin(out: _Out, notes: list[str]) -> tuple[list[Line], bytearray]:
+    """Lines that a terminal broke, in one piece again."""
+    lines = out.lines
+    width = damage.width_of(lines)
+    joined: list[Line] = []
+    flags = bytearray()
+    at, count = 0, 0
+    while at < len(lines):
+        line, behind = lines[at], at + 1
+        if width or 'File "' in line.text:
+            line, behind = _wrapped(lines, at, width)
+            count += behind - at - 1
+        joined.append(line)
+        flags.append(out.carried[behind - 1])
+        at = behind
+    if count:
+        notes.append(f"{count} wrapped lines were joined")
+    return joined, flags
+
+
+def _wrapped(lines: list[Line], at: int, width: int) -> tuple[Line, int]:
+    """Line ``at`` with its continuations, and the position behind them."""
+    line, behind = lines[at], at + 1
+    text = line.text.rstrip()
+    frame = text.lstrip().startswith('File "')
+    while behind < len(lines) and behind - at < 200:
+        rest = lines[behind]
+        if _has_head(rest) or rest.number > lines[behind - 1].number + 1 or not rest.text.strip():
+            break
+        if damage.is_start(rest.text):
+            break
+        full = width and len(lines[behind - 1].shown.rstrip()) >= width - 1
+        broken = frame and behind - at <= 4 and _is_broken(text, line, rest, lines, behind)
+        if not broken and not (full and not (frame and rest.text.startswith("    "))):
+            break
+        text += rest.text.rstrip()
+        behind += 1
+    if behind == at + 1:
+        return line, behind
+    shown = "".join(part.shown.rstrip() for part in lines[at:behind])
+    return replace(line, text=text, shown=shown), behind
+
+
+def _has_head(line: Line) -> bool:
+    return bool(line.process or line.level or line.pod or line.native or line.time)
+
+
+def _is_broken(text: str, line: Line, rest: Line, lines: list[Line], behind: int) -> bool:
+    """Whether a frame's line ends before it is complete."""
+    if rest.text.startswith(" "):
+        return False
+    if not damage.FRAME.match(text):
+        return damage.FRAME.match(text + rest.text.rstrip()) is not None or text.count('"') == 1
+    if not line.level or behind + 1 >= len(lines):
+        return False
+    after = lines[behind + 1]
+    same = (after.process, after.log_file, after.log_line) == (
+        line.process, line.log_file, line.log_line,
+    )  # fmt: skip
+    return same and re.fullmatch(r"[\w.<>]{1,80}", rest.text.rstrip()) is not None

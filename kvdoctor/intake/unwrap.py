@@ -1,0 +1,204 @@
+"""Text inside text: JSON records, CSV exports, escaped newlines."""
+
+from __future__ import annotations
+
+import bisect
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MESSAGE_KEYS = ("message", "msg", "log", "text", "textPayload", "event", "line", "body", "content",
+                "MESSAGE", "@message", "Message")  # fmt: skip
+TRACE_KEYS = ("exc_info", "exception", "exc_text", "stack_trace", "traceback", "stacktrace", "error")
+LEVEL_KEYS = ("levelname", "level", "severity", "log.level", "lvl", "loglevel")
+TIME_KEYS = ("asctime", "time", "timestamp", "@timestamp", "ts", "date")
+PROCESS_KEYS = ("processName", "process_name")
+POD_KEYS = ("pod", "pod_name", "container_name", "container", "containerName", "host", "hostname")
+NESTED_KEYS = ("jsonPayload", "_source", "attributes", "fields", "kubernetes", "resource", "labels",
+               "error", "content", "record")  # fmt: skip
+MAX_DEPTH = 4
+MAX_OBJECT_LINES = 5000
+MAX_OBJECT = 4_000_000  # characters of one JSON value
+
+
+@dataclass(frozen=True, slots=True)
+class Unwrapped:
+    """One record found inside a JSON object or CSV row."""
+
+    text: str
+    level: str = ""
+    time: str = ""
+    process: str = ""
+    pid: int = 0
+    pod: str = ""
+    log_file: str = ""
+    log_line: int = 0
+    partial: bool = False  # a container runtime cut the line here
+
+
+def load_json(text: str) -> Any:
+    """The value of ``text``, or ``None`` when it is not JSON."""
+    if len(text) > MAX_OBJECT:
+        return None
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def records(value: Any, depth: int = 0) -> list[Unwrapped]:
+    """The log records in a JSON value; an empty list when it holds none."""
+    if depth > MAX_DEPTH:
+        return []
+    if isinstance(value, list):
+        found = [records(item, depth + 1) for item in value[:100_000] if isinstance(item, dict)]
+        return [record for part in found for record in part]
+    if not isinstance(value, dict):
+        return []
+    events = value.get("events") or value.get("entries")
+    if isinstance(events, list):
+        return records(events, depth + 1)
+    record = _record(value)
+    return [record] if record else []
+
+
+def _record(value: Mapping[str, Any]) -> Unwrapped | None:
+    flat = _flat(value)
+    message = _first_text(flat, MESSAGE_KEYS)
+    trace = _first_text(flat, TRACE_KEYS)
+    if message is None and trace is None:
+        return None
+    text = message or ""
+    if trace and trace not in text:
+        text = f"{text}\n{trace}" if text else trace
+    level, time = _first_text(flat, LEVEL_KEYS), _first_text(flat, TIME_KEYS)
+    line = flat.get("lineno", flat.get("line_number"))
+    pid = flat.get("process", flat.get("pid"))
+    return Unwrapped(
+        text=text.rstrip("\n"),
+        level=level or "",
+        time=time or "",
+        process=_first_text(flat, PROCESS_KEYS) or "",
+        pid=pid if isinstance(pid, int) and 0 <= pid < 1 << 31 else 0,
+        pod=_first_text(flat, POD_KEYS) or "",
+        log_file=_first_text(flat, ("filename", "fileinfo", "file")) or "",
+        log_line=line if isinstance(line, int) and 0 <= line < 1 << 31 else 0,
+        partial="log" in value and message is not None and not message.endswith("\n"),
+    )
+
+
+def _flat(value: Mapping[str, Any]) -> dict[str, Any]:
+    """``value`` with the keys of the usual nested objects added where they are not taken."""
+    flat = dict(value)
+    queue: list[tuple[Mapping[str, Any], int]] = [(value, 0)]
+    for current, depth in queue:
+        for key in NESTED_KEYS:
+            inner = current.get(key)
+            if isinstance(inner, dict) and depth < MAX_DEPTH:
+                for name, item in inner.items():
+                    if not isinstance(flat.get(name), (str, int)):
+                        flat[name] = item
+                queue.append((inner, depth + 1))
+    return flat
+
+
+def _first_text(flat: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
+    for key in keys:
+        item = flat.get(key)
+        if isinstance(item, str) and item:
+            return item
+        if isinstance(item, list) and item and all(isinstance(part, str) for part in item):
+            return "\n".join(part.rstrip("\n") for part in item)
+    return None
+
+
+def objects(lines: list[str]) -> dict[int, tuple[int, Any]]:
+    """JSON values printed over several lines: first line -> (line behind the last, value).
+
+    A value begins on a line that is only an opening bracket (and perhaps a key) and ends on the
+    first line that is the closing bracket at the same indentation, so that no line is read twice.
+    """
+    closings: dict[tuple[str, int], list[int]] = {}
+    for at, line in enumerate(lines):
+        closing = line.strip().rstrip(",")
+        if closing in ("}", "]", "}]"):
+            closings.setdefault((closing, _indent(line)), []).append(at)
+    found: dict[int, tuple[int, Any]] = {}
+    behind = 0
+    for at, line in enumerate(lines):
+        opening = line.strip()
+        if at < behind or opening not in _CLOSING:
+            continue
+        ends = closings.get((_CLOSING[opening], _indent(line)), [])
+        nearest = bisect.bisect_right(ends, at)
+        if nearest == len(ends) or ends[nearest] - at > MAX_OBJECT_LINES:
+            continue
+        behind = ends[nearest] + 1
+        value = load_json("\n".join(lines[at:behind]).strip().rstrip(","))
+        if value is not None and records(value):
+            found[at] = (behind, value)
+    return found
+
+
+_CLOSING = {"{": "}", "[": "]", "[{": "}]"}
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+_HEADER_NAMES = frozenset(
+    {"message", "msg", "log", "content", "@message", "textpayload", "line", "body", "event.message"}
+)
+_EPOCH_ROW = re.compile(r'\d{10,13},"')
+
+
+def csv_rows(text: str, lines: list[str]) -> Iterator[tuple[int, int, str, str]] | None:
+    """Rows of a CSV export as (first line, line behind the last, time, message) with 0-based lines;
+    ``None`` when the text is no CSV."""
+    first = next((line for line in lines[:5] if line.strip()), "")
+    names = [name.strip().strip('"').lower() for name in first.split(",")]
+    if len(names) > 1 and len(names) <= 40 and any(name in _HEADER_NAMES for name in names):
+        column = next(i for i, name in enumerate(names) if name in _HEADER_NAMES)
+        time = next((i for i, name in enumerate(names) if name in _TIME_NAMES), -1)
+    elif _EPOCH_ROW.match(first):
+        column, time = 1, 0
+    else:
+        return None
+    return _rows(text, column, time)
+
+
+_TIME_NAMES = frozenset({"time", "timestamp", "date", "@timestamp", "asctime", "ts", "datetime"})
+
+
+def _rows(text: str, column: int, time: int) -> Iterator[tuple[int, int, str, str]]:
+    reader = csv.reader(io.StringIO(text, newline=""))
+    start = 0
+    while True:
+        try:
+            row = next(reader)
+        except (StopIteration, csv.Error):
+            return
+        end = reader.line_num
+        if len(row) > column:
+            yield start, end, row[time] if 0 <= time < len(row) else "", row[column]
+        start = end
+
+
+_ESCAPED = re.compile(r"\\(?:r\\)?n|#012")
+
+
+def escaped_lines(text: str) -> list[str] | None:
+    """The lines of a string that was printed with its newlines escaped, when it is a traceback."""
+    if "\\n" not in text and "#012" not in text:
+        return None
+    if "Traceback (most recent" not in text and "File " not in text:
+        return None
+    parts = _ESCAPED.split(text)
+    if len(parts) < 3:
+        return None
+    return [part.replace('\\"', '"').replace("\\'", "'").replace("\\t", "\t") for part in parts]
