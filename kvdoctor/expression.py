@@ -14,13 +14,13 @@ import operator
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any
 
 from kvdoctor.errors import ExpressionError
 from kvdoctor.releases import key as release_key
 from kvdoctor.rendering import check_template, holes_of, render
+from kvdoctor.scalars import BIGGEST, TYPES, UNKNOWN, Result, Scalar, Unknown, Values, read_value
 
 __all__ = [
     "TYPES",
@@ -35,84 +35,10 @@ __all__ = [
     "render",
 ]
 
-TYPES = ("int", "number", "text", "bool", "choice", "version")
 LONGEST = 1000  # characters of one expression
 DEEPEST = 40  # nested operations
-BIGGEST = 2**128  # results beyond it are UNKNOWN: nothing in a configuration is that large
-LONGEST_NUMBER = 30  # digits of a number read from text
 
 _PARSE_ONLY = 0x400  # PyCF_ONLY_AST: compile() then gives the tree and runs nothing
-
-
-class Unknown(Enum):
-    """The third truth value; it is neither true nor false, so testing it is an error."""
-
-    UNKNOWN = "unknown"
-
-    def __bool__(self) -> bool:
-        raise TypeError("UNKNOWN is neither true nor false: compare with `is`")
-
-    def __repr__(self) -> str:
-        return "UNKNOWN"
-
-
-UNKNOWN: Final = Unknown.UNKNOWN
-Scalar = bool | int | float | str | None
-Result = bool | int | float | str | Literal[Unknown.UNKNOWN]
-Values = Mapping[str, Any]
-
-
-def read_value(value: object, type_: str) -> Result:
-    """``value`` as a value of ``type_``; UNKNOWN when it is none.
-
-    Texts as they stand in a log are understood: "131072", "0.9", "True", "'kv_both'"."""
-    if value is None or value is UNKNOWN:
-        return UNKNOWN
-    if isinstance(value, str):
-        return _from_text(value.strip(), type_)
-    if isinstance(value, bool):
-        return value if type_ == "bool" else UNKNOWN
-    if isinstance(value, (int, float)):
-        return _from_number(value, type_)
-    return UNKNOWN
-
-
-def _from_number(value: int | float, type_: str) -> Result:
-    if not math.isfinite(value) or abs(value) > BIGGEST:
-        return UNKNOWN
-    if type_ == "number":
-        return value
-    if type_ == "int" and value == int(value):
-        return int(value)
-    if type_ in ("text", "choice"):
-        return str(value)
-    return UNKNOWN
-
-
-def _from_text(text: str, type_: str) -> Result:
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"`":
-        text = text[1:-1]
-    if type_ == "int":
-        digits = text.replace("_", "").lstrip("+-")
-        fits = digits.isascii() and digits.isdigit() and len(digits) <= LONGEST_NUMBER
-        return _from_number(int(text), "int") if fits and _plain_number(text) else UNKNOWN
-    if type_ == "number":
-        if len(text) > LONGEST_NUMBER or not _plain_number(text):
-            return UNKNOWN
-        return _from_number(float(text) if any(c in text for c in ".eE") else int(text), "number")
-    if type_ == "bool":
-        return {"true": True, "false": False, "yes": True, "no": False}.get(text.lower(), UNKNOWN)
-    if type_ == "version":
-        return text if release_key(text) else UNKNOWN
-    return text
-
-
-def _plain_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return text.isascii()
 
 
 # --- nodes -------------------------------------------------------------------------------------
@@ -138,6 +64,7 @@ class Expression:
     type: str
     names: tuple[str, ...]
     node: Node = field(repr=False, compare=False)
+    literals: tuple[tuple[str, str], ...] = ()  # (name, text that it is compared with)
 
     def evaluate(self, values: Values) -> Result:
         """The result; UNKNOWN when a value that is needed is missing or of another type."""
@@ -217,6 +144,7 @@ class _Parser:
         self.text = text
         self.types = names
         self.used: list[str] = []
+        self.compared: list[tuple[str, str]] = []
 
     def expression(self) -> Expression:
         if len(self.text) > LONGEST:
@@ -225,7 +153,8 @@ class _Parser:
             raise ExpressionError("a backslash is not allowed in an expression")
         tree = self._tree()
         node = self._node(tree.body, 1)
-        return Expression(self.text, node.type, tuple(dict.fromkeys(self.used)), node)
+        names = tuple(dict.fromkeys(self.used))
+        return Expression(self.text, node.type, names, node, tuple(self.compared))
 
     def _tree(self) -> ast.Expression:
         try:
@@ -393,6 +322,9 @@ class _Parser:
             raise self._fail(tree, f"{left.type} {sign} {right.type} can never be meant")
         if not types <= set(_NUMBERS) and sign not in ("==", "!="):
             raise self._fail(tree, f"{left.type} values have no order", "compare with == or !=")
+        for name, literal in ((left.name, two[1]), (right.name, one[1])):
+            if name and isinstance(literal, ast.Constant) and isinstance(literal.value, str):
+                self.compared.append((name, literal.value))
         return _strict(work, left, right)
 
     def _versions(

@@ -91,11 +91,12 @@ class Knowledge:
         """What the intake needs: messages that quote others, and what tells a release."""
         from kvdoctor.intake.release import Fingerprints, Reading
 
-        sheet = self.trees.get("values", {})
-        messages = [line["message"] for line in sheet.get("lines", ())]
-        banners = (*sheet.get("banners", ()), *(one for one in messages if "{version}" in one))
+        banners = list(self.trees.get("releases", {}).get("banners", ()))
+        for line in self.trees.get("values", {}).get("lines", ()):
+            if "{version}" in line["message"] and line["message"] not in banners:
+                banners.append(line["message"])
         places = self.sites.fingerprints if self.sites.releases else None
-        return Reading(self.wrappers, Fingerprints(banners, places))
+        return Reading(self.wrappers, Fingerprints(tuple(banners), places))
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
