@@ -1,0 +1,108 @@
+"""Messages and status codes of the libraries below vLLM: whose they are and what they mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kvdoctor.gramindex import PatternIndex
+from kvdoctor.template import Pattern, Skeleton
+
+LEAST = 12  # literal characters that a message must share
+
+_CODE = re.compile(r"\b[A-Z][A-Z0-9]{1,20}(?:_[A-Z0-9]{1,20}){1,6}\b")
+_NUMBER = re.compile(r"\((-\d{1,4})\)\.?\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """One message or code: ``meaning`` in one or two sentences, ``native`` the file of the native
+    record that prints it ("" when it is no native record)."""
+
+    owner: str
+    text: str  # the template, or the code
+    meaning: str
+    native: str = ""
+    code: bool = False
+    holes: Mapping[str, str] = field(default_factory=dict)
+    literal_chars: int = 0
+
+
+class ForeignMessages:
+    """``tree`` is knowledge/foreign.yaml as plain lists and dictionaries."""
+
+    def __init__(self, tree: Sequence[Mapping[str, Any]]) -> None:
+        self._codes: dict[str, Foreign] = {}
+        self._messages: list[Foreign] = []
+        self._owners: dict[str, str] = {}
+        self._prefixes: tuple[str, ...] = ()
+        for part in tree:
+            owner = str(part["owner"])
+            self._prefixes += tuple(part.get("prefixes", ()))
+            for name in part.get("exceptions", ()):
+                self._owners[str(name)] = owner
+            for code, meaning in part.get("codes", {}).items():
+                self._codes[code] = Foreign(owner, code, _text(meaning), code=True)
+            for one in part.get("messages", ()):
+                said = Foreign(owner, one["message"], _text(one["meaning"]), one.get("native", ""))
+                self._messages.append(said)
+        self._index: PatternIndex | None = None
+
+    def owner_of(self, exception: str) -> str:
+        """The library that an exception class belongs to, "" when it is none of these."""
+        return self._owners.get(exception.rpartition(".")[2], "")
+
+    def code(self, code: str) -> Foreign | None:
+        """One status code by its name."""
+        return self._codes.get(code)
+
+    def find(self, message: str, native: str = "", owner: str = "") -> Foreign | None:
+        """What ``message`` says; ``native`` is the head of the native record it stands in,
+        ``owner`` the library that it is known to come from."""
+        from dataclasses import replace
+
+        best: Foreign | None = None
+        text = Skeleton(message)
+        for one in self._candidates(message):
+            if one.native and native and one.native not in native:
+                continue
+            pattern = Pattern.compile(one.text)
+            hit = pattern.match(text) or pattern.search(text)
+            if hit is None or not hit.complete or hit.literal_chars < LEAST:
+                continue
+            if best is None or hit.literal_chars > best.literal_chars:
+                best = replace(one, holes=dict(hit.holes), literal_chars=hit.literal_chars)
+        if best is not None:
+            return best
+        return next(self.codes_in(message, owner), None)
+
+    def codes_in(self, message: str, owner: str = "") -> Iterator[Foreign]:
+        """The status codes that stand in a message, in their order. A name that others use too
+        (FILE_NOT_FOUND) counts only where the message is known to be its owner's."""
+        for found in _CODE.finditer(message[:4000]):
+            known = self._codes.get(found[0])
+            if known is not None and (
+                known.owner == owner or found[0].startswith(self._prefixes)
+            ):
+                yield known
+
+    def number(self, number: int, owner: str = "mooncake") -> Foreign | None:
+        """The code that an owner's number stands for: -900 is RPC_FAIL of the Mooncake store."""
+        for one in self._codes.values():
+            told = _NUMBER.search(one.meaning)
+            if one.owner == owner and told and int(told[1]) == number:
+                return one
+        return None
+
+    def _candidates(self, message: str) -> Iterator[Foreign]:
+        if self._index is None:
+            pairs = ((str(i), one.text) for i, one in enumerate(self._messages))
+            self._index = PatternIndex.build(pairs)
+        for key in self._index.candidates(message):
+            yield self._messages[int(key)]
+
+
+def _text(value: object) -> str:
+    return " ".join(str(value).split())
