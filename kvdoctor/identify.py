@@ -135,6 +135,8 @@ class Identifier:
         )
         if claims:
             return _claimed(base, claims)
+        if failure.level and failure.level not in BAD_LEVELS:
+            return None  # caught, told at a lower level, and lived with
         if site is not None:
             return _at_site(base, site, failure)
         return self._unknown(base, failure, vllm_frame is not None)

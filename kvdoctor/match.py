@@ -139,27 +139,28 @@ def _from_prose(paste: Paste, identifier: Identifier) -> list[_Trouble]:
 
 
 def _resolve_chains(troubles: list[_Trouble]) -> None:
-    """Mark as wrapper every failure that another one caused, unless it is the better answer.
-
-    ``raise … from …`` says so itself: the cause wins. "During handling" only says that one came
-    while the other was handled: the one that has a record wins, else the first.
+    """Of two chained failures the cause stays, the other becomes a consequence; unless the outer
+    one says more: it has a record and the inner one has none, or it is vLLM's own statement about
+    something that went wrong right there (an import, a lookup) and not in somebody else's code.
     """
     by_failure = {t.failure: t for t in troubles if t.failure is not None}
     for trouble in troubles:
         cause = by_failure.get(trouble.cause) if trouble.cause is not None else None
         if cause is None or cause is trouble or cause.is_wrapper:
             continue
-        if trouble.link == "context" and _weight(trouble) > _weight(cause):
+        if _says_more(trouble, cause):
             cause.is_wrapper = True
         else:
             trouble.is_wrapper = True
 
 
-def _weight(trouble: _Trouble) -> int:
-    identity = trouble.identity
-    if identity.record is not None:
-        return 3
-    return 2 if identity.site else 1
+def _says_more(outer: _Trouble, inner: _Trouble) -> bool:
+    if inner.identity.record is not None or inner.identity.site:
+        return False
+    if outer.identity.record is not None:
+        return True
+    right_there = inner.identity.place == inner.identity.vllm_place
+    return bool(outer.identity.site) and (right_there or outer.link == "context")
 
 
 def _grouped(troubles: list[_Trouble]) -> list[list[_Trouble]]:

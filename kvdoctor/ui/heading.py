@@ -1,0 +1,40 @@
+"""The top line: where the user stands, and which vLLM release the log is from."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.widgets import Static
+
+from kvdoctor.report import Report
+from kvdoctor.session import State
+from kvdoctor.ui.panes.base import text
+
+STEPS = (
+    ("start", "paste"), ("choose", "error"), ("values", "values"), ("cause", "cause and fix"),
+    ("related", "next"),
+)
+
+
+class Heading(Static):
+    """Breadcrumb of the flow; the current step is bracketed, so that it reads without colour."""
+
+    def show(self, shown: Report | None, state: State) -> None:
+        self.update(self._trail(state.visit.step) + self._release(shown))
+
+    def on_mount(self) -> None:
+        self.update(self._trail("start"))
+
+    def _trail(self, step: str) -> Content:
+        trail = text("kvdoctor ", "bold")
+        for position, (name, word) in enumerate(STEPS):
+            if position:
+                trail += text(" › ", "dim")
+            trail += text(f"[{word}]", "bold reverse") if name == step else text(word, "dim")
+        return trail
+
+    def _release(self, shown: Report | None) -> Content:
+        if shown is None or not shown.release.candidates:
+            return Content("")
+        candidates = shown.release.candidates
+        name = candidates[0] if len(candidates) == 1 else f"{candidates[0]}–{candidates[-1]}"
+        return text(f"   vLLM {name}{shown.release.suffix}", "bold")

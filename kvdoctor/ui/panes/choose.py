@@ -1,0 +1,79 @@
+"""Which error? Shown when more than one is plausible, or when nothing is known."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from kvdoctor.match import Match
+from kvdoctor.report import Report
+from kvdoctor.session import State
+from kvdoctor.ui.panes.base import Pane, text
+
+ROLE_WORDS = {"root_cause": "root cause", "consequence": "consequence", "also": "also"}
+
+
+class ChoosePane(Pane):
+    """The findings in order, the likely root cause first."""
+
+    HELP = "Up and down choose an error, enter takes it up. The first one is the likely root cause."
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="choose-title")
+        yield OptionList(id="findings", markup=False)
+
+    def show(self, shown: Report | None, state: State) -> None:
+        options = self.query_one("#findings", OptionList)
+        options.clear_options()
+        findings = shown.findings if shown is not None else ()
+        self.query_one("#choose-title", Static).update(_title(shown, findings))
+        for index, one in enumerate(findings):
+            options.add_option(Option(_row(one), id=str(index)))
+        options.display = bool(findings)
+        if findings:
+            chosen = state.visit.chosen
+            options.highlighted = chosen if chosen is not None else 0
+
+    def take_focus(self) -> None:
+        options = self.query_one("#findings", OptionList)
+        (options if options.display else self).focus()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        from kvdoctor import session
+
+        event.stop()
+        app = self.app
+        index = int(event.option.id or 0)
+        app.move(lambda: session.choose(app.state, index, app.knowledge))  # type: ignore[attr-defined]
+
+
+def _title(shown: Report | None, findings: tuple[Match, ...]) -> Content:
+    if shown is None:
+        return text("")
+    lines = sum(len(source.paste.lines) for source in shown.sources)
+    if not findings:
+        return text(
+            f"No known trouble in {lines:,} lines.\n\n"
+            "If something is wrong all the same: the cause may stand in another process's log "
+            "(every worker and the engine core, of both sides). Paste that one, or press / and "
+            "describe what you see."
+        )
+    if len(findings) == 1:
+        return text("One error stands in this text.", "bold")
+    return text(f"{len(findings)} errors stand in this text. Which one?", "bold")
+
+
+def _row(one: Match) -> Content:
+    head = f"{one.exception}: " if one.exception else ""
+    message = head + (one.message or "(no message)")
+    role = ROLE_WORDS[one.role]
+    sure = "" if one.confidence >= 0.9 else f", {one.confidence:.0%} sure"
+    many = f", {one.count} times" if one.count > 1 else ""
+    process = f", {one.process}" if one.process else ""
+    return Content.assemble(
+        text(one.title[:160], "bold"), "\n",
+        text(f"  {message[:200]}"), "\n",
+        text(f"  {role}{sure}, line {one.number}{process}{many}", "dim"),
+    )

@@ -1,0 +1,72 @@
+"""The first step: paste, or learn how to bring a log here."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Static
+
+from kvdoctor.report import Report
+from kvdoctor.session import State
+from kvdoctor.ui.panes.base import Pane, text
+
+SHOWN_LINES = 200  # of a long paste: this many from the top and from the end
+INTRODUCTION = (
+    ("Paste a vLLM log or traceback here.", "bold"),
+    ("", ""),
+    ("Nothing to press before or after: it is read as soon as it has arrived.", ""),
+    ("Whole pod logs are fine, of any side, with any prefix, in any damage.", ""),
+    ("", ""),
+    ("Other ways in", "bold"),
+    ("  kubectl logs POD | kvdoctor          a pipe", ""),
+    ("  kvdoctor decode.log                  a file, also .gz", ""),
+    ("  kvdoctor --prefill P --decode D      both sides together", ""),
+    ("  a launch command, a Pod's YAML or a model's config.json may be pasted too", ""),
+    ("", ""),
+    ("/ searches all records by words, ? lists the keys of a step.", ""),
+    ("Offline and deterministic: no language model, nothing leaves this machine.", "dim"),
+)
+
+
+class StartPane(Pane):
+    """Keeps a paste as plain text outside any editor: a log of any size stays cheap."""
+
+    HELP = "Paste a log, a launch command, YAML or a model's config.json. It is read by itself."
+
+    def __init__(self, id: str) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id)
+        self._pieces: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield Static(_introduction(), id="introduction")
+        yield Static("", id="pasted")
+
+    def add(self, piece: str) -> None:
+        """Take a piece of a paste; long pastes arrive in several."""
+        self._pieces.append(piece)
+        whole = "".join(self._pieces)
+        self.query_one("#pasted", Static).update(text(_ends(whole)))
+        self.query_one("#introduction").display = False
+
+    def taken(self) -> str:
+        """The paste so far; the box is empty afterwards."""
+        whole = "".join(self._pieces)
+        self._pieces.clear()
+        return whole
+
+    def show(self, shown: Report | None, state: State) -> None:
+        if not self._pieces:
+            self.query_one("#pasted", Static).update("")
+            self.query_one("#introduction").display = True
+
+
+def _introduction() -> Content:
+    return Content("\n").join([text(line, style) for line, style in INTRODUCTION])
+
+
+def _ends(whole: str) -> str:
+    lines = whole.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if len(lines) <= 2 * SHOWN_LINES:
+        return "\n".join(lines)
+    left_out = f"… {len(lines) - 2 * SHOWN_LINES:,} lines not shown …"
+    return "\n".join([*lines[:SHOWN_LINES], left_out, *lines[-SHOWN_LINES:]])
