@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -215,6 +215,27 @@ class Knowledge:
         from kvdoctor.search import search
 
         return tuple(Found(*row) for row in search(self.records.values(), words, most))
+
+
+def with_records(knowledge: Knowledge, records: Iterable[Record]) -> Knowledge:
+    """``knowledge`` with further records, which take the place of those of the same id."""
+    every = {**knowledge.records, **{record.id: record for record in records}}
+    published = dict(knowledge.published)
+    for record in every.values():
+        for one in record.published:
+            for name in (one.id, one.slug, one.url):
+                if name:
+                    published[name] = record.id
+    return Knowledge(
+        records=every,
+        wrappers=knowledge.wrappers,
+        symptoms=knowledge.symptoms,
+        problems=knowledge.problems,
+        published=published,
+        paths=knowledge.paths,
+        trees=knowledge.trees,
+        sites_folder=knowledge.sites_folder,
+    )
 
 
 def _fit(entry: Entry, text: Skeleton, anywhere: bool) -> Hit | None:
