@@ -17,15 +17,27 @@ from kvdoctor.errors import InputError, KvdoctorError
 if TYPE_CHECKING:
     import argparse
 
-    from kvdoctor.load import Knowledge
+    from kvdoctor.knowledge import Knowledge
     from kvdoctor.report import Report, Source
 
 FOUND, NO_MATCH, USAGE, NEEDS_ANSWERS = 0, 1, 2, 3
 COMMANDS = (
-    "diagnose", "explain", "search", "prove", "lint", "new", "harvest", "import", "info", "screen",
+    "diagnose",
+    "explain",
+    "search",
+    "prove",
+    "lint",
+    "new",
+    "harvest",
+    "import",
+    "info",
+    "screen",
 )
 STATUS_CODES = {
-    "cause": FOUND, "asks": NEEDS_ANSWERS, "no_cause": NO_MATCH, "no_match": NO_MATCH,
+    "cause": FOUND,
+    "asks": NEEDS_ANSWERS,
+    "no_cause": NO_MATCH,
+    "no_match": NO_MATCH,
     "broken": USAGE,
 }
 
@@ -79,25 +91,43 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-
-
-
 def _add_inputs(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "files", nargs="*", metavar="FILE", help="log, traceback, command or YAML; - is stdin"
     )
-    command.add_argument("--prefill", action="append", default=[], metavar="FILE",
-                         help="a log or command of the prefill side")
-    command.add_argument("--decode", action="append", default=[], metavar="FILE",
-                         help="a log or command of the decode side")
-    command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="sets",
-                         help="answer a question, or state a value (prefill.block_size=64)")
+    command.add_argument(
+        "--prefill",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a log or command of the prefill side",
+    )
+    command.add_argument(
+        "--decode",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a log or command of the decode side",
+    )
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="sets",
+        help="answer a question, or state a value (prefill.block_size=64)",
+    )
     _add_knowledge(command)
 
 
 def _add_knowledge(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--knowledge", action="append", default=[], metavar="FOLDER",
-                         help="private records that extend and override the shipped ones")
+    command.add_argument(
+        "--knowledge",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="private records that extend and override the shipped ones",
+    )
 
 
 def _add_screen(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -112,13 +142,26 @@ def _add_diagnose(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     diagnose = commands.add_parser("diagnose", help="root cause, cause and fix on standard output")
     _add_inputs(diagnose)
     diagnose.add_argument("--json", action="store_true", help="one JSON document per input")
-    diagnose.add_argument("--copy", nargs="?", const="", metavar="FIX",
-                          help="copy the first (or the named) fix to the clipboard")
+    diagnose.add_argument(
+        "--copy",
+        nargs="?",
+        const="",
+        metavar="FIX",
+        help="copy the first (or the named) fix to the clipboard",
+    )
     diagnose.add_argument("--record", metavar="ID", help="diagnose for this record")
-    diagnose.add_argument("--symptom", nargs="?", const="", metavar="ANSWERS",
-                          help="no error message: walk the tree of symptoms")
-    diagnose.add_argument("--note", choices=("markdown", "slack", "plain", "issue"),
-                          help="an incident note instead of the report")
+    diagnose.add_argument(
+        "--symptom",
+        nargs="?",
+        const="",
+        metavar="ANSWERS",
+        help="no error message: walk the tree of symptoms",
+    )
+    diagnose.add_argument(
+        "--note",
+        choices=("markdown", "slack", "plain", "issue"),
+        help="an incident note instead of the report",
+    )
     diagnose.set_defaults(handler=_diagnose)
 
 
@@ -142,8 +185,14 @@ def _add_lookups(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     prove.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="sets")
     prove.add_argument("--python", metavar="PATH", help="interpreter that has vLLM")
     prove.add_argument("--fix", metavar="FIX", help="the fix to prove (default: the first)")
-    prove.add_argument("--from", dest="files", action="append", default=[], metavar="FILE",
-                       help="log to read the values from; - is stdin")
+    prove.add_argument(
+        "--from",
+        dest="files",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="log to read the values from; - is stdin",
+    )
     prove.add_argument("--seconds", type=int, default=180, help="time limit (default 180)")
     prove.add_argument("--json", action="store_true")
     _add_knowledge(prove)
@@ -162,8 +211,11 @@ def _add_author_commands(commands: argparse._SubParsersAction[argparse.ArgumentP
     new.set_defaults(handler=_new)
     bring = commands.add_parser("import", help="published records (JSON or page text) to drafts")
     bring.add_argument("files", nargs="+", metavar="FILE")
-    bring.add_argument("--out", metavar="FOLDER", help="where the drafts go "
-                       "(default: your private knowledge folder)")
+    bring.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="where the drafts go (default: your private knowledge folder)",
+    )
     bring.add_argument("--json", action="store_true")
     bring.set_defaults(handler=_import)
     harvest = commands.add_parser("harvest", help="vLLM source trees to the catalogue of sites")
@@ -196,7 +248,8 @@ def read_bytes(name: str) -> bytes:
             return stream.read()
     except OSError as error:
         raise InputError(
-            f"cannot be read: {error.strerror or error}", file=name,
+            f"cannot be read: {error.strerror or error}",
+            file=name,
             remedy="give a file that you may read, or - for standard input",
         ) from error
 
@@ -268,8 +321,9 @@ def _diagnose(options: argparse.Namespace) -> int:
     batches = [sources] if together or not sources else [[source] for source in sources]
     codes: list[int] = []
     for batch in batches:
-        shown = report(read_sources(batch, knowledge), knowledge, record_id=record_id,
-                       answers=answers)
+        shown = report(
+            read_sources(batch, knowledge), knowledge, record_id=record_id, answers=answers
+        )
         _complain(shown, answers)
         codes.append(_print_report(options, shown, knowledge))
     return _worst(codes)
@@ -347,8 +401,10 @@ def _explain(options: argparse.Namespace) -> int:
     found = explanation(what, knowledge)
     if found is None:
         near = ", ".join(hit.id for hit in knowledge.search(what)[:3])
-        print(f"kvdoctor: nothing known as {what!r}" + (f"; close: {near}" if near else ""),
-              file=sys.stderr)
+        print(
+            f"kvdoctor: nothing known as {what!r}" + (f"; close: {near}" if near else ""),
+            file=sys.stderr,
+        )
         return NO_MATCH
     print(json.dumps(found, ensure_ascii=False) if options.json else explanation_text(found))
     return FOUND
@@ -360,8 +416,9 @@ def _search(options: argparse.Namespace) -> int:
     knowledge = load_knowledge(options.knowledge)
     hits = knowledge.search(" ".join(options.words))
     if options.json:
-        print(json.dumps([{"record": hit.id, "title": hit.title} for hit in hits],
-                         ensure_ascii=False))
+        print(
+            json.dumps([{"record": hit.id, "title": hit.title} for hit in hits], ensure_ascii=False)
+        )
     else:
         for hit in hits:
             print(f"{hit.id:44} {hit.title}")

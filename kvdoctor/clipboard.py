@@ -86,8 +86,12 @@ def _run(command: Sequence[str], text: str) -> bool:
     daemon and would keep our pipes open, others complain on the user's screen."""
     try:
         done = subprocess.run(
-            command, input=text.encode(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            timeout=HELPER_SECONDS, check=False,
+            command,
+            input=text.encode(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=HELPER_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.SubprocessError):
         return False
@@ -98,7 +102,8 @@ def _tmux(text: str) -> bool:
     if not os.environ.get("TMUX") or not shutil.which("tmux"):
         return False
     return _run(("tmux", "load-buffer", "-w", "-"), text) or _run(
-        ("tmux", "load-buffer", "-"), text)
+        ("tmux", "load-buffer", "-"), text
+    )
 
 
 def _native(text: str) -> str:

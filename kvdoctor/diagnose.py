@@ -151,8 +151,14 @@ def gather(
                     rejected.append((name, complaint))
                 continue
             fitted = Value(
-                name, value, entry.origin, entry.side, entry.number, entry.source,
-                entry.certainty, entry.why,
+                name,
+                value,
+                entry.origin,
+                entry.side,
+                entry.number,
+                entry.source,
+                entry.certainty,
+                entry.why,
             )
             if entry.certainty == "usual":
                 offered.setdefault(name, fitted)
@@ -292,6 +298,17 @@ def unknown_inputs(
 
 
 __all__ = [
-    "Asks", "Branch", "Broken", "Cause", "Facts", "NoCause", "Outcome", "coerce",
-    "diagnose", "gather", "types_of", "unknown_inputs", "with_derived",
+    "Asks",
+    "Branch",
+    "Broken",
+    "Cause",
+    "Facts",
+    "NoCause",
+    "Outcome",
+    "coerce",
+    "diagnose",
+    "gather",
+    "types_of",
+    "unknown_inputs",
+    "with_derived",
 ]

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from kvdoctor import session
-from kvdoctor.load import Knowledge
+from kvdoctor.knowledge import Knowledge
 from kvdoctor.plain import report_text
 from kvdoctor.report import Report, Source, input_spec
 from kvdoctor.session import State
@@ -122,8 +122,12 @@ def _offer_copy(shown: Report) -> None:
     if not (reply.isdecimal() and 1 <= int(reply) <= len(fixes)):
         return
     fix = fixes[int(reply) - 1].fix
-    if fix.proof.level == "unproven" and _prompt("It is unproven. Copy it all the same? [y/N] ") not in (
-        "y", "Y", "yes",
+    if fix.proof.level == "unproven" and _prompt(
+        "It is unproven. Copy it all the same? [y/N] "
+    ) not in (
+        "y",
+        "Y",
+        "yes",
     ):
         return
     print(copy(fix.snippet).told)

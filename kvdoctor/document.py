@@ -89,8 +89,7 @@ def _finding(one: Match) -> dict[str, object]:
         "site": place(one.place),
         "vllm_site": place(one.vllm_place),
         "evidence": [
-            {"line": item.number, "text": item.text, "source": item.source}
-            for item in one.evidence
+            {"line": item.number, "text": item.text, "source": item.source} for item in one.evidence
         ],
         "process": one.process or None,
         "processes": list(one.processes),

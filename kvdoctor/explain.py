@@ -8,7 +8,7 @@ from typing import Any
 
 from kvdoctor import __version__
 from kvdoctor.clipboard import state_folder
-from kvdoctor.load import Knowledge
+from kvdoctor.knowledge import Knowledge
 from kvdoctor.plain import PROOF_WORDS
 from kvdoctor.record import PROOFS, Check, FixSpec, Record
 from kvdoctor.terminal import clean
@@ -33,13 +33,22 @@ def explanation(what: str, knowledge: Knowledge) -> dict[str, Any] | None:
         "tags": list(record.tags),
         "seen_in": [{"vllm": one.vllm, "raised_in": one.raised_in} for one in record.seen_in],
         "messages": [
-            {"exception": one.exception or None, "message": one.message or None,
-             "frame": one.frame or one.any_frame or None, "level": one.level or None}
+            {
+                "exception": one.exception or None,
+                "message": one.message or None,
+                "frame": one.frame or one.any_frame or None,
+                "level": one.level or None,
+            }
             for one in record.identify
         ],
         "inputs": [
-            {"name": one.name, "type": one.type, "side": one.side, "ask": one.ask,
-             "find": one.find or None}
+            {
+                "name": one.name,
+                "type": one.type,
+                "side": one.side,
+                "ask": one.ask,
+                "find": one.find or None,
+            }
             for one in record.inputs.values()
         ],
         "checks": [_check(one) for one in record.checks],
@@ -49,11 +58,15 @@ def explanation(what: str, knowledge: Knowledge) -> dict[str, Any] | None:
         ],
         "fixes": [_fix(one) for one in record.fixes.values()],
         "published": [
-            {"id": one.id or None, "slug": one.slug or None, "url": one.url or None,
-             "advice": [
-                 {"says": says, "verdict": verdict, "instead": instead or None}
-                 for says, verdict, instead in one.advice
-             ]}
+            {
+                "id": one.id or None,
+                "slug": one.slug or None,
+                "url": one.url or None,
+                "advice": [
+                    {"says": says, "verdict": verdict, "instead": instead or None}
+                    for says, verdict, instead in one.advice
+                ],
+            }
             for one in record.published
         ],
         "related": [
@@ -72,24 +85,45 @@ def _by_message(what: str, knowledge: Knowledge) -> str | None:
 
 
 def _check(one: Check) -> dict[str, Any]:
-    return {"id": one.id, "vllm": one.vllm or None, "when": one.when, "cause": one.cause.strip(),
-            "fixes": list(one.fixes), "next_step": one.next_step.strip() or None}
+    return {
+        "id": one.id,
+        "vllm": one.vllm or None,
+        "when": one.when,
+        "cause": one.cause.strip(),
+        "fixes": list(one.fixes),
+        "next_step": one.next_step.strip() or None,
+    }
 
 
 def _fix(one: FixSpec) -> dict[str, Any]:
-    return {"id": one.id, "title": one.title, "side": one.side, "kind": one.kind,
-            "vllm": one.vllm or None, "snippet": one.snippet, "changes": one.changes.strip(),
-            "proof": one.proof.level, "proof_note": one.proof.note or None,
-            "evidence": list(one.proof.evidence)}
+    return {
+        "id": one.id,
+        "title": one.title,
+        "side": one.side,
+        "kind": one.kind,
+        "vllm": one.vllm or None,
+        "snippet": one.snippet,
+        "changes": one.changes.strip(),
+        "proof": one.proof.level,
+        "proof_note": one.proof.note or None,
+        "evidence": list(one.proof.evidence),
+    }
 
 
 def explanation_text(found: Mapping[str, Any]) -> str:
     """The explanation as text; holes in it stay visible as {names}."""
-    lines = [f"{found['title']}", f"  {found['record']}  ({found['severity']}, {found['status']}"
-             f"{', private' if found['private'] else ''})", "", found["summary"], ""]
+    lines = [
+        f"{found['title']}",
+        f"  {found['record']}  ({found['severity']}, {found['status']}"
+        f"{', private' if found['private'] else ''})",
+        "",
+        found["summary"],
+        "",
+    ]
     lines.append("IN")
-    lines += [f"  vLLM {one['vllm'] or 'every release'}: {one['raised_in']}"
-              for one in found["seen_in"]]
+    lines += [
+        f"  vLLM {one['vllm'] or 'every release'}: {one['raised_in']}" for one in found["seen_in"]
+    ]
     lines += ["", "SHOWS ITSELF AS"]
     for one in found["messages"]:
         head = f"{one['exception']}: " if one["exception"] else ""
@@ -120,7 +154,7 @@ def _wrong_advice(found: Mapping[str, Any]) -> list[str]:
         lines.append(f"  {name}")
         for one in published["advice"]:
             instead = f": {one['instead']}" if one["instead"] else ""
-            lines.append(f"    {one['verdict'].upper()}  \"{one['says']}\"{instead}")
+            lines.append(f'    {one["verdict"].upper()}  "{one["says"]}"{instead}')
     return ["", "PUBLISHED", *lines] if lines else []
 
 

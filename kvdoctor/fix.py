@@ -228,9 +228,7 @@ def _prove(
     )
 
 
-def _proof(
-    record: Record, claimed: FixProof, cause: Cause, candidates: Sequence[str]
-) -> Proof:
+def _proof(record: Record, claimed: FixProof, cause: Cause, candidates: Sequence[str]) -> Proof:
     """The proof that may be shown. A claim outside its releases counts as unproven, and so does
     a guard that accepts the values already before the fix: it shows nothing."""
     level = claimed.level

@@ -6,15 +6,17 @@ raised in another project's file is that project's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from kvdoctor.intake.paste import Failure, Frame, LogRecord, Paste
-from kvdoctor.load import Knowledge
+from kvdoctor.knowledge import Knowledge
 from kvdoctor.record import Identify, Record, Wrapper
+from kvdoctor.sitehit import SiteHit
 from kvdoctor.template import Hit
 
 VLLM = "vllm"
+SURE_LITERALS = 40  # characters of fixed text that name a site although the file is another one
 STRONG_LITERALS = 20  # characters of fixed text that identify a message on their own
 NOTED_LEVELS = frozenset({"WARNING", "ERROR", "CRITICAL", "FATAL", "PANIC"})
 BAD_LEVELS = frozenset({"ERROR", "CRITICAL", "FATAL", "PANIC"})
@@ -118,7 +120,8 @@ class Identifier:
         claims = self._claims_on(failure)
         site = self._site_of(failure)
         owner = owner_of(failure)
-        vllm_frame = next((f for f in reversed(failure.frames) if f.module.startswith("vllm/")), None)
+        in_vllm = [frame for frame in failure.frames if frame.module.startswith("vllm/")]
+        vllm_frame = in_vllm[-1] if in_vllm else None
         base = Identity(
             key=("failure", short_name(failure.exception), _squeezed(failure.message)[:160], owner),
             exception=_shown_exception(failure),
@@ -186,27 +189,31 @@ class Identifier:
                 return (record.number,)
         return None
 
-    def _site_of(self, failure: Failure) -> object | None:
-        return self._knowledge.sites.of_failure(failure, self._candidates)
+    def _site_of(self, failure: Failure) -> SiteHit | None:
+        """The site that raised. A short message that only another file could have written is a
+        coincidence: the frames say where it was raised."""
+        site = self._knowledge.sites.of_failure(failure, self._candidates)
+        if site is None or not failure.frames or failure.form == "pydantic":
+            return site
+        elsewhere = site.file != failure.frames[-1].module
+        return None if elsewhere and site.literal_chars < SURE_LITERALS else site
 
-    def _place_of(self, failure: Failure, site: object | None) -> Place | None:
+    def _place_of(self, failure: Failure, site: SiteHit | None) -> Place | None:
         if failure.frames and failure.form != "pydantic":
             deepest = failure.frames[-1]
-            return frame_place(deepest, getattr(site, "releases", ()))
+            return frame_place(deepest, site.releases if site is not None else ())
         if site is not None:
-            return Place(site.file, site.function, site.line, site.releases)  # type: ignore[attr-defined]
+            return Place(site.file, site.function, site.line, site.releases)
         return None
 
     def _unknown(self, base: Identity, failure: Failure, in_vllm: bool) -> Identity | None:
         """An exception that nothing in the knowledge names."""
         if failure.form == "cut" and not in_vllm:
             return None
-        from dataclasses import replace
-
         if not in_vllm:
             return replace(base, confidence=0.5, tier=1)
-        similar = self._knowledge.sites.similar(failure.message) if failure.message else ()
-        return replace(base, confidence=0.6, tier=0, similar=tuple(similar))
+        near = self._knowledge.sites.similar(failure.message) if failure.message else ()
+        return replace(base, confidence=0.6, tier=0, similar=tuple(one.template for one in near))
 
     # -- log records --------------------------------------------------------------------------
 
@@ -218,8 +225,11 @@ class Identifier:
         first = record.message
         wrapper = self._knowledge.wrapper_of(first, "")
         if wrapper is not None:
-            return None if wrapper.noise or record.failure is not None else _as_wrapper(
-                record, wrapper)
+            return (
+                None
+                if wrapper.noise or record.failure is not None
+                else _as_wrapper(record, wrapper)
+            )
         claim = self._log_claim(record)
         if claim is not None:
             return _log_identity(record, claim, self._log_place(record, claim))
@@ -290,16 +300,20 @@ class Identifier:
                     continue
                 seen.add(record.id)
                 base = Identity(
-                    key=("record", record.id), exception=entry.exception, message=one_line(text),
-                    kind=record.kind, owner=record.owner, confidence=0.9, tier=0, form="prose",
+                    key=("record", record.id),
+                    exception=entry.exception,
+                    message=one_line(text),
+                    kind=record.kind,
+                    owner=record.owner,
+                    confidence=0.9,
+                    tier=0,
+                    form="prose",
                 )
                 claim = _Claim(record, entry, hit, 0.9 if hit.complete else 0.8)
                 yield line.number, _claimed(base, [claim])
 
 
 def _claimed(base: Identity, claims: list[_Claim]) -> Identity:
-    from dataclasses import replace
-
     best = claims[0]
     record = best.record
     others = tuple(dict.fromkeys(c.record.id for c in claims[1:] if c.record.id != record.id))
@@ -320,18 +334,16 @@ def _claimed(base: Identity, claims: list[_Claim]) -> Identity:
     )
 
 
-def _at_site(base: Identity, site: object, failure: Failure) -> Identity:
-    from dataclasses import replace
-
+def _at_site(base: Identity, site: SiteHit, failure: Failure) -> Identity:
     sure = bool(failure.frames) or failure.form == "pydantic"
     return replace(
         base,
-        key=("site", site.id, _squeezed(base.message)[:80]),  # type: ignore[attr-defined]
-        site=site.id,  # type: ignore[attr-defined]
-        exception=base.exception or site.exception,  # type: ignore[attr-defined]
-        template=site.template,  # type: ignore[attr-defined]
-        holes=site.holes,  # type: ignore[attr-defined]
-        owner=site.owner,  # type: ignore[attr-defined]
+        key=("site", site.id, _squeezed(base.message)[:80]),
+        site=site.id,
+        exception=base.exception or site.exception,
+        template=site.template,
+        holes=site.holes,
+        owner=site.owner,
         confidence=0.95 if sure else 0.85,
         tier=0,
     )
@@ -402,8 +414,10 @@ def _code_fits(entry: Identify, failure: Failure) -> bool:
     if not entry.code:
         return True
     code = failure.frames[-1].code if failure.frames else ""
-    return not code or _squeezed(entry.code) in _squeezed(code) or (
-        len(_squeezed(code)) >= 12 and _squeezed(entry.code).startswith(_squeezed(code))
+    return (
+        not code
+        or _squeezed(entry.code) in _squeezed(code)
+        or (len(_squeezed(code)) >= 12 and _squeezed(entry.code).startswith(_squeezed(code)))
     )
 
 
@@ -423,17 +437,13 @@ def _owner_fits(record: Record, failure: Failure) -> bool:
     return owner_of(failure) in (VLLM, "")
 
 
-def _kind_of(failure: Failure, owner: str, site: object | None) -> str:
+def _kind_of(failure: Failure, owner: str, site: SiteHit | None) -> str:
     name = short_name(failure.raised or failure.exception)
     if site is not None:
-        return str(getattr(site, "kind", "raise"))
-    if owner not in (VLLM, "") and not failure.form == "pydantic":
+        return site.kind
+    if owner not in (VLLM, "") and failure.form != "pydantic":
         return "external"
     if name == "AssertionError":
         return "assert"
     deepest = package_of(failure.frames[-1]) if failure.frames else VLLM
     return "raise" if deepest == VLLM or failure.form == "pydantic" else "external"
-
-
-def releases_of(entries: Iterable[str]) -> tuple[str, ...]:
-    return tuple(entries)

@@ -21,8 +21,16 @@ LARGEST = 2_000_000  # bytes of one published record
 NEEDED = ("id", "slug", "errorMessage")
 UNVERIFIED = "unverified"
 PAGE_HEADS = (
-    "Error message", "What it means", "Source", "Solutions", "Example fix", "Defensive patterns",
-    "When it happens", "Related errors", "Prevention", "Tags",
+    "Error message",
+    "What it means",
+    "Source",
+    "Solutions",
+    "Example fix",
+    "Defensive patterns",
+    "When it happens",
+    "Related errors",
+    "Prevention",
+    "Tags",
 )
 _HOLE = re.compile(r"\{([^{}]*)\}")
 _PAGE_ID = re.compile(r"/api/errors/([0-9a-f]{8,40})")
@@ -70,19 +78,25 @@ def _from_json(text: str, file: str) -> Published:
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 0)
         raise ImportedRecordError(
-            f"broken JSON: {getattr(error, 'msg', 'nested too deeply')}", file=file, line=line,
+            f"broken JSON: {getattr(error, 'msg', 'nested too deeply')}",
+            file=file,
+            line=line,
             remedy="save the record again",
         ) from error
     record = document.get("record") if isinstance(document, dict) else None
     if not isinstance(record, dict):
         raise ImportedRecordError(
-            "is missing", file=file, field="record",
+            "is missing",
+            file=file,
+            field="record",
             remedy='expected {"record": {…}, "datasetVersion": …}',
         )
     if record.get("schemaVersion") != SCHEMA_VERSION:
         raise ImportedRecordError(
-            f"is {record.get('schemaVersion')!r}, this reads {SCHEMA_VERSION}", file=file,
-            field="record.schemaVersion", remedy="convert the record or update kvdoctor",
+            f"is {record.get('schemaVersion')!r}, this reads {SCHEMA_VERSION}",
+            file=file,
+            field="record.schemaVersion",
+            remedy="convert the record or update kvdoctor",
         )
     for name in NEEDED:
         if not isinstance(record.get(name), str) or not record[name].strip():
@@ -98,11 +112,15 @@ def _from_json(text: str, file: str) -> Published:
         url=_text(record, "githubUrl", file),
         meaning=_text(record, "documentation", file),
         triggers=tuple(
-            one for name in ("triggerScenarios", "commonSituations")
+            one
+            for name in ("triggerScenarios", "commonSituations")
             if (one := _text(record, name, file))
         ),
-        advice=(*_texts(record, "solutions", file), *_example(record, file),
-                *_texts(record, "preventionTips", file)),
+        advice=(
+            *_texts(record, "solutions", file),
+            *_example(record, file),
+            *_texts(record, "preventionTips", file),
+        ),
         tags=_texts(record, "tags", file),
     )
 
@@ -113,7 +131,8 @@ def _text(record: Mapping[str, Any], name: str, file: str) -> str:
         return ""
     if not isinstance(value, str):
         raise ImportedRecordError(
-            f"is {type(value).__name__}, expected text", file=file, field=f"record.{name}")
+            f"is {type(value).__name__}, expected text", file=file, field=f"record.{name}"
+        )
     return value.strip()
 
 
@@ -152,13 +171,17 @@ def _from_page(text: str, file: str) -> Published:
     message = " ".join(parts.get("Error message", []))
     if not message:
         raise ImportedRecordError(
-            "is missing", file=file, field="Error message",
+            "is missing",
+            file=file,
+            field="Error message",
             remedy="this is neither the JSON form nor the saved text of a record's page",
         )
     found = _PAGE_ID.search(text)
     if not found:
         raise ImportedRecordError(
-            "no record id on the page", file=file, field="/api/errors/ID",
+            "no record id on the page",
+            file=file,
+            field="/api/errors/ID",
             remedy="save the whole page",
         )
     head = parts[""][0].split("·") if parts[""] else []
@@ -177,7 +200,8 @@ def _from_page(text: str, file: str) -> Published:
         advice=tuple(re.sub(r"^\d+\.\s*", "", one) for one in parts.get("Solutions", [])),
         tags=(),
         related=tuple(
-            one.lstrip("•- ").strip() for one in parts.get("Related errors", [])
+            one.lstrip("•- ").strip()
+            for one in parts.get("Related errors", [])
             if one.startswith(("•", "-"))
         ),
     )
@@ -231,31 +255,44 @@ def draft(published: Published) -> Draft:
         "connectors": [],
         "tags": list(published.tags),
         "summary": _literal(
-            f"Imported and unverified: {published.meaning or 'the page gives no explanation.'}"),
+            f"Imported and unverified: {published.meaning or 'the page gives no explanation.'}"
+        ),
         "seen_in": [{"vllm": "", "raised_in": where}] if where else [],
         "identify": [identify],
         "inputs": {
-            name: {"type": "text", "ask": f"{name} in the message",
-                   "find": "the message of the error"}
+            name: {
+                "type": "text",
+                "ask": f"{name} in the message",
+                "find": "the message of the error",
+            }
             for name in holes
         },
-        "checks": [{
-            "id": "unverified",
-            "when": "True",
-            "cause": "No cause of this error has been verified yet.",
-            "fixes": [],
-            "next_step": _literal("; ".join(
-                f"unverified: {one}" for one in published.triggers) or "Read the guard."),
-        }],
+        "checks": [
+            {
+                "id": "unverified",
+                "when": "True",
+                "cause": "No cause of this error has been verified yet.",
+                "fixes": [],
+                "next_step": _literal(
+                    "; ".join(f"unverified: {one}" for one in published.triggers)
+                    or "Read the guard."
+                ),
+            }
+        ],
         "fixes": {},
-        "published": [{
-            "id": published.id, "slug": published.slug, "url": published.url,
-            "advice": [{"says": one, "verdict": UNVERIFIED} for one in published.advice],
-        }],
+        "published": [
+            {
+                "id": published.id,
+                "slug": published.slug,
+                "url": published.url,
+                "advice": [{"says": one, "verdict": UNVERIFIED} for one in published.advice],
+            }
+        ],
     }
     head = "# Draft made from a published record. Nothing here is verified.\n"
-    return Draft(record_id, head + yaml.safe_dump(body, sort_keys=False, allow_unicode=True,
-                                                 width=96))
+    return Draft(
+        record_id, head + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=96)
+    )
 
 
 def _literal(text: str) -> str:
@@ -285,7 +322,8 @@ def import_files(files: Sequence[str], folder: Path) -> tuple[Imported, ...]:
             folder.mkdir(parents=True, exist_ok=True)
             if target.exists() and target.read_text(encoding="utf-8") != made.text:
                 raise ImportedRecordError(
-                    f"{target} exists and differs", file=file,
+                    f"{target} exists and differs",
+                    file=file,
                     remedy="move it away, or give --out another folder",
                 )
             target.write_text(made.text, encoding="utf-8")

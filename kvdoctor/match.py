@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from kvdoctor.identify import Identity, Identifier, Place, frame_place
+from kvdoctor.identify import Identifier, Identity, Place, frame_place
 from kvdoctor.intake.paste import Failure, LogRecord, Paste
-from kvdoctor.load import Knowledge
+from kvdoctor.knowledge import Knowledge
 
 EVIDENCE_LIMIT = 6
 SEARCHED_BYTES = 400_000  # prose is searched for messages only in pastes up to this size
@@ -114,15 +114,30 @@ def _of_failure(position: int, failure: Failure, identity: Identity, wrapped: bo
     if failure.frames:
         numbers.append(failure.frames[-1].number)
     return _Trouble(
-        identity, failure.number, failure.last, failure.process, failure.pid, failure.pod,
-        failure.time, position, failure.cause, failure.link, wrapped,
+        identity,
+        failure.number,
+        failure.last,
+        failure.process,
+        failure.pid,
+        failure.pod,
+        failure.time,
+        position,
+        failure.cause,
+        failure.link,
+        wrapped,
         (*identity.evidence, *numbers),
     )
 
 
 def _of_record(record: LogRecord, identity: Identity) -> _Trouble:
     return _Trouble(
-        identity, record.number, record.last, record.process, record.pid, record.pod, record.time,
+        identity,
+        record.number,
+        record.last,
+        record.process,
+        record.pid,
+        record.pod,
+        record.time,
         is_wrapper=identity.wrapper is not None,
         evidence=(*identity.evidence, record.number),
     )
@@ -192,9 +207,7 @@ def _same_text(one: Identity, quoted: Identity) -> bool:
     return bool(squeezed) and "".join(one.message.split()).startswith(squeezed[:200])
 
 
-def _ranked(
-    groups: list[list[_Trouble]], paste: Paste, knowledge: Knowledge
-) -> tuple[Match, ...]:
+def _ranked(groups: list[list[_Trouble]], paste: Paste, knowledge: Knowledge) -> tuple[Match, ...]:
     roots = [group for group in groups if not group[0].is_wrapper]
     wrappers = [group for group in groups if group[0].is_wrapper]
     roots.sort(key=lambda group: _order(group[0]))
@@ -241,9 +254,7 @@ def _with_roles(made: list[Match], knowledge: Knowledge) -> tuple[Match, ...]:
     )
 
 
-def _finding(
-    group: list[_Trouble], role: str, paste: Paste, knowledge: Knowledge
-) -> Match:
+def _finding(group: list[_Trouble], role: str, paste: Paste, knowledge: Knowledge) -> Match:
     best = max(group, key=lambda t: (t.identity.form != "quoted", t.identity.confidence))
     identity = best.identity
     record = knowledge.records.get(identity.record) if identity.record else None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kvdoctor import __version__
 from kvdoctor.diagnose import Cause
 from kvdoctor.document import next_step
-from kvdoctor.load import Knowledge
+from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match
 from kvdoctor.plain import cut, proof_words, value_source
 from kvdoctor.report import Report
@@ -20,7 +20,10 @@ FORMATS = ("markdown", "slack", "plain", "issue")
 def incident_note(shown: Report, knowledge: Knowledge, form: str = "markdown") -> str:
     """The note in one of :data:`FORMATS`. Pasted text is escaped for that format."""
     builder = {
-        "markdown": _markdown, "slack": _slack, "plain": _plain, "issue": _issue,
+        "markdown": _markdown,
+        "slack": _slack,
+        "plain": _plain,
+        "issue": _issue,
     }[form]
     return clean(builder(shown, knowledge)).rstrip() + "\n"
 
@@ -127,10 +130,12 @@ def _rich(
     finding = shown.finding
     lines = [f"{head}{bold(_title(shown))}", ""]
     if finding is not None:
-        lines += [f"- error: {code(cut(_error(finding), EVIDENCE_WIDTH))}",
-                  f"- raised at: {code(_site(finding))}",
-                  f"- process: {code(finding.process or 'not named')}, "
-                  f"{finding.count} time{'s' if finding.count != 1 else ''}"]
+        lines += [
+            f"- error: {code(cut(_error(finding), EVIDENCE_WIDTH))}",
+            f"- raised at: {code(_site(finding))}",
+            f"- process: {code(finding.process or 'not named')}, "
+            f"{finding.count} time{'s' if finding.count != 1 else ''}",
+        ]
     lines += [f"- vLLM: {prose(_release(shown))}", ""]
     cause = _cause(shown)
     if cause:
@@ -141,9 +146,13 @@ def _rich(
     if values:
         lines += [bold("Values"), block("\n".join(values)), ""]
     for one in shown.fixes:
-        lines += [bold(f"Fix: {one.fix.title} ({one.fix.side})"), block(one.fix.snippet),
-                  prose(f"proof: {proof_words(one.fix.proof)}"),
-                  prose(f"costs: {one.fix.changes.strip()}"), ""]
+        lines += [
+            bold(f"Fix: {one.fix.title} ({one.fix.side})"),
+            block(one.fix.snippet),
+            prose(f"proof: {proof_words(one.fix.proof)}"),
+            prose(f"costs: {one.fix.changes.strip()}"),
+            "",
+        ]
     step = next_step(shown)
     if step and not shown.fixes:
         lines += [bold("Next step"), prose(step.strip()), ""]
@@ -175,25 +184,43 @@ def _issue(shown: Report, knowledge: Knowledge) -> str:
     finding = shown.finding
     owner = finding.owner if finding is not None and finding.owner else "vllm"
     error = _error(finding) if finding is not None else _title(shown)
-    lines = [f"<!-- draft of a report to {escaped(owner)} -->",
-             f"# [Bug] {escaped(cut(error, 120))}", "", "## Environment", "",
-             f"- vLLM: {escaped(_release(shown))}",
-             f"- connector: {inline(_connector(shown))}", ""]
+    lines = [
+        f"<!-- draft of a report to {escaped(owner)} -->",
+        f"# [Bug] {escaped(cut(error, 120))}",
+        "",
+        "## Environment",
+        "",
+        f"- vLLM: {escaped(_release(shown))}",
+        f"- connector: {inline(_connector(shown))}",
+        "",
+    ]
     if shown.commands:
         lines += ["## Launch command", ""]
         lines += [fenced(command.render()) for command in shown.commands[:2]] + [""]
     lines += ["## What happens", ""]
     if finding is not None:
-        lines += [fenced(cut(error, 2000)), "", f"Raised at {inline(_site(finding))}, process "
-                  f"{inline(finding.process or 'not named')}.", "", fenced(_evidence(finding)), ""]
+        lines += [
+            fenced(cut(error, 2000)),
+            "",
+            f"Raised at {inline(_site(finding))}, process "
+            f"{inline(finding.process or 'not named')}.",
+            "",
+            fenced(_evidence(finding)),
+            "",
+        ]
     values = _value_lines(shown)
     if values:
         lines += ["## Values", "", fenced("\n".join(values)), ""]
     cause = _cause(shown)
     if cause:
         lines += ["## Analysis", "", escaped(cause), ""]
-    lines += ["## To add", "", "- the whole log of every process of both sides",
-              "- the output of `vllm collect-env`", ""]
+    lines += [
+        "## To add",
+        "",
+        "- the whole log of every process of both sides",
+        "- the output of `vllm collect-env`",
+        "",
+    ]
     lines.append(escaped(f"Prepared with kvdoctor {__version__} (no language model)."))
     return "\n".join(lines)
 

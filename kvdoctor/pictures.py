@@ -60,8 +60,9 @@ def heads_picture(
     kv_heads: int, prefill_tp: int, decode_tp: int, ascii_only: bool = False
 ) -> list[str]:
     """Both sides' ranks; empty when there are too many to read."""
-    if not (0 < kv_heads <= MOST_HEADS and 0 < prefill_tp <= MOST_RANKS
-            and 0 < decode_tp <= MOST_RANKS):
+    if not (
+        0 < kv_heads <= MOST_HEADS and 0 < prefill_tp <= MOST_RANKS and 0 < decode_tp <= MOST_RANKS
+    ):
         return []
     return [
         f"{kv_heads} KV heads over the ranks",
@@ -70,9 +71,7 @@ def heads_picture(
     ]
 
 
-def blocks_picture(
-    prefill_block: int, decode_block: int, ascii_only: bool = False
-) -> list[str]:
+def blocks_picture(prefill_block: int, decode_block: int, ascii_only: bool = False) -> list[str]:
     """Block borders of both sides over the same tokens; empty when it would not fit."""
     if prefill_block <= 0 or decode_block <= 0:
         return []
@@ -101,8 +100,10 @@ def picture(shown: Report, ascii_only: bool = False) -> str:
     if shown.config is None:
         return ""
     heads = _number(shown, "num_key_value_heads")
-    tps = _number(shown, "tensor_parallel_size", "prefill"), _number(
-        shown, "tensor_parallel_size", "decode")
+    tps = (
+        _number(shown, "tensor_parallel_size", "prefill"),
+        _number(shown, "tensor_parallel_size", "decode"),
+    )
     lines: list[str] = []
     if heads and tps[0] and tps[1] and tps[0] != tps[1]:
         lines += heads_picture(heads, tps[0], tps[1], ascii_only)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from kvdoctor.diagnose import Broken, Cause, NoCause
 from kvdoctor.document import next_step
 from kvdoctor.fix import Proof
-from kvdoctor.load import Knowledge
+from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match
 from kvdoctor.report import OfferedFix, Report, input_spec
 from kvdoctor.terminal import clean
@@ -53,8 +53,12 @@ def _wrapped(text: str, indent: str = "  ", first: str | None = None) -> list[st
     lines: list[str] = []
     for paragraph in text.splitlines() or [""]:
         lines += textwrap.wrap(
-            paragraph, WIDTH, initial_indent=head, subsequent_indent=indent,
-            break_long_words=False, break_on_hyphens=False,
+            paragraph,
+            WIDTH,
+            initial_indent=head,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
         ) or [head.rstrip()]
         head = indent
     return lines
@@ -153,8 +157,9 @@ def value_source(value: Value) -> str:
     if value.source and place:
         place = f"{value.source} {place}"
     word = "" if value.certainty == "stated" else f"{value.certainty}, "
-    return word + (" ".join(filter(None, (place, f"({value.why})" if value.why else ""))) or
-                   value.origin)
+    return word + (
+        " ".join(filter(None, (place, f"({value.why})" if value.why else ""))) or value.origin
+    )
 
 
 def _values(shown: Report) -> list[str]:
@@ -218,17 +223,22 @@ def _published(shown: Report) -> list[str]:
     for published in shown.record.published:
         for says, verdict, instead in published.advice:
             if verdict != "true":
-                lines += _wrapped(f"\"{says}\": {instead or verdict}", indent="    ", first="  ")
+                lines += _wrapped(f'"{says}": {instead or verdict}', indent="    ", first="  ")
     return ["PUBLISHED ADVICE THAT DOES NOT HOLD", *lines, ""] if lines else []
 
 
 def _walk(shown: Report) -> list[str]:
-    lines = _links("WOULD FAIL NEXT with these values",
-                   ((one.record, one.why or one.title) for one in shown.next))
-    lines += _links("DANGEROUS with these values, though nothing is logged",
-                    ((one.record, one.why or one.title) for one in shown.dangers))
-    lines += _links("RELATED", ((one.record, f"{one.kind}: {one.why or one.title}")
-                                for one in shown.related))
+    lines = _links(
+        "WOULD FAIL NEXT with these values",
+        ((one.record, one.why or one.title) for one in shown.next),
+    )
+    lines += _links(
+        "DANGEROUS with these values, though nothing is logged",
+        ((one.record, one.why or one.title) for one in shown.dangers),
+    )
+    lines += _links(
+        "RELATED", ((one.record, f"{one.kind}: {one.why or one.title}") for one in shown.related)
+    )
     return lines
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from kvdoctor.diagnose import Asks, Cause, Facts, NoCause, Outcome, diagnose, gather
 from kvdoctor.fix import Fix, NotOffered, offers
 from kvdoctor.intake.paste import Paste, Release
-from kvdoctor.load import Knowledge
+from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match, match, together
 from kvdoctor.record import Input, Record
 from kvdoctor.values import read_values, side_of
@@ -112,9 +112,11 @@ def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
 def _on_side(values: Values, side: str) -> Values:
     if side == "this":
         return values
-    return Values(tuple(
-        replace(entry, side=side) if entry.side == "this" else entry for entry in values.entries
-    ))
+    return Values(
+        tuple(
+            replace(entry, side=side) if entry.side == "this" else entry for entry in values.entries
+        )
+    )
 
 
 def _release_of(sources: Sequence[Source], findings: Sequence[Match]) -> Release:
@@ -190,7 +192,12 @@ def report(
     record = knowledge.records.get(wanted) if wanted else None
     values = read.values.plus(_answered(answers or {}), first=True)
     base = Report(
-        read.sources, read.release, read.findings, values, "no_match", chosen,
+        read.sources,
+        read.release,
+        read.findings,
+        values,
+        "no_match",
+        chosen,
         commands=read.commands,
     )
     if record is None:
@@ -200,7 +207,12 @@ def report(
     side = _side_of_finding(finding, read.sources)
     config = configuration(record, outcome.values, values, side, facts.candidates)
     done = replace(
-        base, record=record, facts=facts, outcome=outcome, side=side, config=config,
+        base,
+        record=record,
+        facts=facts,
+        outcome=outcome,
+        side=side,
+        config=config,
         status=_STATUS[type(outcome).__name__],
         next=fails_next(config, knowledge, {record.id}),
         dangers=dangers(config, knowledge, {record.id}),
@@ -228,15 +240,15 @@ def _without_record(base: Report, knowledge: Knowledge) -> Report:
     side = _side_of_finding(base.finding, base.sources)
     config = configuration(None, {}, base.values, side, base.release.candidates)
     return replace(
-        base, side=side, config=config,
+        base,
+        side=side,
+        config=config,
         next=fails_next(config, knowledge, set()),
         dangers=dangers(config, knowledge, set()),
     )
 
 
-def _with_fixes(
-    done: Report, record: Record, outcome: Outcome, knowledge: Knowledge
-) -> Report:
+def _with_fixes(done: Report, record: Record, outcome: Outcome, knowledge: Knowledge) -> Report:
     if not isinstance(outcome, Cause) or done.config is None:
         return done
     offered: list[OfferedFix] = []
@@ -269,5 +281,6 @@ def input_spec(shown: Report, name: str) -> Input:
     """The declaration of an input, also for the release, which every record may ask for."""
     if shown.record is not None and name in shown.record.inputs:
         return shown.record.inputs[name]
-    return Input(name, "version", "Which vLLM release is this?", find="vllm --version",
-                 example="0.32.0")
+    return Input(
+        name, "version", "Which vLLM release is this?", find="vllm --version", example="0.32.0"
+    )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kvdoctor.diagnose import Asks, coerce
-from kvdoctor.load import Knowledge
+from kvdoctor.knowledge import Knowledge
 from kvdoctor.report import Read, Report, Source, input_spec, read_sources, report
 
 STEPS = ("start", "choose", "values", "cause", "related")
@@ -58,7 +58,9 @@ def add_source(state: State, source: Source, knowledge: Knowledge) -> State:
     old = state.read.sources if state.read else ()
     read = read_sources((*old, source), knowledge)
     moved = replace(state, read=read, message="")
-    chosen = state.visit.chosen if state.visit.chosen is not None else (0 if read.findings else None)
+    chosen = (
+        state.visit.chosen if state.visit.chosen is not None else (0 if read.findings else None)
+    )
     if chosen is not None and chosen >= len(read.findings):
         chosen = 0 if read.findings else None
     visit = replace(state.visit, chosen=chosen)
@@ -94,7 +96,9 @@ def answer(state: State, name: str, raw: str, knowledge: Knowledge) -> State:
     before = given.get(name)
     given[name] = value
     moved = replace(
-        state, answers={**state.answers, record: given}, message="",
+        state,
+        answers={**state.answers, record: given},
+        message="",
         order=(*state.order, (record, name, before)),
     )
     if state.visit.step not in ("values", "cause"):
@@ -113,7 +117,9 @@ def forget(state: State, name: str, knowledge: Knowledge) -> State:
         return state
     before = given.pop(name)
     moved = replace(
-        state, answers={**state.answers, record: given}, message="",
+        state,
+        answers={**state.answers, record: given},
+        message="",
         order=(*state.order, (record, name, before)),
     )
     return replace(moved, visit=_settled(moved, replace(state.visit, step="values"), knowledge))
@@ -130,7 +136,10 @@ def undo(state: State, knowledge: Knowledge) -> State:
     else:
         given[name] = before
     moved = replace(
-        state, answers={**state.answers, record: given}, order=tuple(rest), message="",
+        state,
+        answers={**state.answers, record: given},
+        order=tuple(rest),
+        message="",
     )
     if moved.visit.step in ("values", "cause"):
         settled = _settled(moved, replace(moved.visit, step="values"), knowledge)
@@ -149,7 +158,11 @@ def back(state: State) -> State:
         return state
     *rest, last = state.past
     return replace(
-        state, visit=last, past=tuple(rest), future=(state.visit, *state.future), message="",
+        state,
+        visit=last,
+        past=tuple(rest),
+        future=(state.visit, *state.future),
+        message="",
     )
 
 
@@ -159,7 +172,11 @@ def forward(state: State) -> State:
         return state
     first, *rest = state.future
     return replace(
-        state, visit=first, past=(*state.past, state.visit), future=tuple(rest), message="",
+        state,
+        visit=first,
+        past=(*state.past, state.visit),
+        future=tuple(rest),
+        message="",
     )
 
 
@@ -167,7 +184,11 @@ def _go(state: State, visit: Visit) -> State:
     if visit == state.visit:
         return state
     return replace(
-        state, visit=visit, past=(*state.past, state.visit), future=(), message="",
+        state,
+        visit=visit,
+        past=(*state.past, state.visit),
+        future=(),
+        message="",
     )
 
 
@@ -200,13 +221,15 @@ def _view(state: State, visit: Visit, knowledge: Knowledge) -> Report | None:
     answers = _shared_answers(state, record_id, knowledge)
     answers.update(state.answers.get(record_id or "", {}))
     return report(
-        read, knowledge, chosen=visit.chosen, record_id=record, answers=answers,
+        read,
+        knowledge,
+        chosen=visit.chosen,
+        record_id=record,
+        answers=answers,
     )
 
 
-def _shared_answers(
-    state: State, record_id: str | None, knowledge: Knowledge
-) -> dict[str, object]:
+def _shared_answers(state: State, record_id: str | None, knowledge: Knowledge) -> dict[str, object]:
     """Answers given for other records, under the names of Values that those inputs read."""
     found: dict[str, object] = {}
     for other, given in state.answers.items():

@@ -44,9 +44,7 @@ def can_encode(text: str) -> bool:
 
 def clean(text: str) -> str:
     """``text`` without anything that a terminal acts on: escapes, controls, direction marks."""
-    return "".join(
-        character if _is_harmless(character) else " " for character in text
-    )
+    return "".join(character if _is_harmless(character) else " " for character in text)
 
 
 def _is_harmless(character: str) -> bool:
@@ -56,6 +54,10 @@ def _is_harmless(character: str) -> bool:
     if code < 0x20 or 0x7F <= code < 0xA0:
         return False
     return not (
-        0x200B <= code <= 0x200F or 0x2028 <= code <= 0x202E or 0x2060 <= code <= 0x206F
-        or code == 0xFEFF or 0xD800 <= code <= 0xDFFF or 0xE0000 <= code <= 0xE007F
+        0x200B <= code <= 0x200F
+        or 0x2028 <= code <= 0x202E
+        or 0x2060 <= code <= 0x206F
+        or code == 0xFEFF
+        or 0xD800 <= code <= 0xDFFF
+        or 0xE0000 <= code <= 0xE007F
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kvdoctor.diagnose import Cause, diagnose, gather, types_of, with_derived
 from kvdoctor.expression import parse
 from kvdoctor.fix import Verdict, guard_verdict
-from kvdoctor.load import Knowledge
+from kvdoctor.knowledge import Knowledge
 from kvdoctor.record import Record
 from kvdoctor.values.value import Scalar, Value, Values
 
@@ -60,7 +60,8 @@ def configuration(
     everything = values.plus(carried, first=True)
     names = [entry.value for entry in everything.all("kv_connector")]
     names += [
-        entry.value for entry in everything.entries
+        entry.value
+        for entry in everything.entries
         if entry.name.startswith("extra.connectors.") and entry.name.endswith(".kv_connector")
     ]
     if record is not None and not names and len(record.connectors) == 1:
@@ -142,8 +143,12 @@ def fails_next(
             continue
         verdict, scalars = verdict_for(record, config)
         if verdict.accepted is False:
-            broken.append((record.stage, Link(record_id, record.title, "fails-next",
-                                              _why(record, scalars, config))))
+            broken.append(
+                (
+                    record.stage,
+                    Link(record_id, record.title, "fails-next", _why(record, scalars, config)),
+                )
+            )
     broken.sort(key=lambda one: (one[0], one[1].record))
     return tuple(link for _, link in broken)
 
@@ -171,8 +176,12 @@ def dangers(
         facts = gather(record, config.values, {}, {}, config.candidates, side=config.side)
         scalars = with_derived(record, facts.scalars())
         if parse(record.danger, types_of(record)).evaluate(scalars) is True:
-            found.append((record.stage, Link(record_id, record.title, "danger",
-                                             _why(record, scalars, config))))
+            found.append(
+                (
+                    record.stage,
+                    Link(record_id, record.title, "danger", _why(record, scalars, config)),
+                )
+            )
     found.sort(key=lambda one: (one[0], one[1].record))
     return tuple(link for _, link in found)
 
@@ -185,8 +194,9 @@ def newly_broken(
 ) -> tuple[Link, ...]:
     """Guards that the configuration satisfied (or could not be judged by) before a fix and that
     it breaks with the fix."""
-    after = configuration(record, after_values, before.values, before.side, _release(
-        after_values, before.candidates))
+    after = configuration(
+        record, after_values, before.values, before.side, _release(after_values, before.candidates)
+    )
     already = {link.record for link in fails_next(before, knowledge, {record.id})}
     return tuple(
         link for link in fails_next(after, knowledge, {record.id}) if link.record not in already

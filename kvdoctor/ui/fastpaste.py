@@ -17,7 +17,9 @@ from textual.message import Message
 START = "\x1b[200~"
 END = "\x1b[201~"
 DRIVERS = (
-    "textual.drivers.linux_driver", "textual.drivers.win32", "textual.drivers.linux_inline_driver",
+    "textual.drivers.linux_driver",
+    "textual.drivers.win32",
+    "textual.drivers.linux_inline_driver",
 )
 
 

@@ -10,7 +10,10 @@ from kvdoctor.session import State
 from kvdoctor.ui.panes.base import text
 
 STEPS = (
-    ("start", "paste"), ("choose", "error"), ("values", "values"), ("cause", "cause and fix"),
+    ("start", "paste"),
+    ("choose", "error"),
+    ("values", "values"),
+    ("cause", "cause and fix"),
     ("related", "next"),
 )
 

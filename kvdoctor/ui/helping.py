@@ -35,13 +35,18 @@ def question_help(shown: Report, name: str) -> str:
     spec = input_spec(shown, name)
     lines = [f"{name}: {spec.ask}", ""]
     if spec.side in ("prefill", "decode", "both"):
-        lines.append(f"It is a value of the {spec.side} side." if spec.side != "both"
-                     else "It is the same on both sides.")
+        lines.append(
+            f"It is a value of the {spec.side} side."
+            if spec.side != "both"
+            else "It is the same on both sides."
+        )
     if spec.find:
         lines.append(f"Where it stands: {spec.find}")
     if spec.reads:
-        lines.append(f"Read by itself from a pasted log, command, YAML or config.json as: "
-                     f"{', '.join(spec.reads)}")
+        lines.append(
+            f"Read by itself from a pasted log, command, YAML or config.json as: "
+            f"{', '.join(spec.reads)}"
+        )
     if spec.choices:
         lines.append(f"One of: {', '.join(spec.choices)}")
     if spec.example:

@@ -43,5 +43,5 @@ def _keys_from_terminal() -> None:
     terminal = os.open("/dev/tty", os.O_RDONLY)
     os.dup2(terminal, 0)
     os.close(terminal)
-    sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: PTH123, SIM115
+    sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115
     sys.__stdin__ = sys.stdin  # type: ignore[misc]

@@ -46,8 +46,12 @@ class SearchScreen(ModalScreen[str | None]):
         ids += [one.id for one in self._knowledge.search(event.value) if one.id != resolved]
         for record_id in ids[:20]:
             record = self._knowledge.records[record_id]
-            options.add_option(Option(Content.assemble(
-                text(record.title), "\n", text(f"  {record_id}", "dim")), id=record_id))
+            options.add_option(
+                Option(
+                    Content.assemble(text(record.title), "\n", text(f"  {record_id}", "dim")),
+                    id=record_id,
+                )
+            )
         if ids:
             options.highlighted = 0
 

@@ -10,15 +10,18 @@ from textual.widgets.option_list import Option
 from kvdoctor.diagnose import Broken, Cause, NoCause
 from kvdoctor.document import next_step
 from kvdoctor.match import Match
+from kvdoctor.pictures import picture
 from kvdoctor.plain import cut, proof_words, value_source
 from kvdoctor.report import OfferedFix, Report
 from kvdoctor.session import State
 from kvdoctor.ui.panes.base import Pane, text
-from kvdoctor.pictures import picture
 
 PROOF_STYLE = {
-    "ran": "bold $success", "guard": "bold $success", "rerun": "bold $success",
-    "source": "bold $warning", "unproven": "bold $error",
+    "ran": "bold $success",
+    "guard": "bold $success",
+    "rerun": "bold $success",
+    "source": "bold $warning",
+    "unproven": "bold $error",
 }
 
 
@@ -27,7 +30,7 @@ class CausePane(Pane):
 
     HELP = (
         "y copies the marked fix, up and down mark another one, v changes a value, "
-        "n shows what would fail next, p asks the guard of your own vLLM, Y copies an incident note."
+        "n shows what would fail next, p asks the guard of your own vLLM, Y copies a note."
     )
 
     def compose(self) -> ComposeResult:
@@ -124,10 +127,13 @@ def _values(shown: Report) -> list[Content]:
         return []
     rows = [text(""), text("Values", "bold")]
     for name, value in shown.facts.known.items():
-        rows.append(Content.assemble(
-            text(f"  {name:34.34} "), text(f"{str(value.value)[:40]:14} ", "bold"),
-            text(value_source(value)[:90], "dim"),
-        ))
+        rows.append(
+            Content.assemble(
+                text(f"  {name:34.34} "),
+                text(f"{str(value.value)[:40]:14} ", "bold"),
+                text(value_source(value)[:90], "dim"),
+            )
+        )
     return rows
 
 
@@ -137,7 +143,8 @@ def _fix(one: OfferedFix) -> Content:
     parts: list[Content] = [
         text("Fix  ", "bold") + text(fix.title, "bold") + text(side),
         text("\n".join(f"    {line}" for line in fix.snippet.splitlines()), "bold $success"),
-        text("  ") + text(fix.proof.level.upper(), PROOF_STYLE[fix.proof.level])
+        text("  ")
+        + text(fix.proof.level.upper(), PROOF_STYLE[fix.proof.level])
         + text(f"  {proof_words(fix.proof)}"),
         text(f"  costs: {' '.join(fix.changes.split())}", "dim"),
     ]
@@ -157,11 +164,13 @@ def _rest(shown: Report) -> Content:
         for published in shown.record.published:
             for says, verdict, instead in published.advice:
                 if verdict != "true":
-                    parts.append(text(f"Published advice \"{says}\": {instead or verdict}",
-                                      "$warning"))
+                    parts.append(
+                        text(f'Published advice "{says}": {instead or verdict}', "$warning")
+                    )
     if shown.next:
-        parts.append(text(f"{len(shown.next)} more would fail next with these values: n",
-                          "bold $warning"))
+        parts.append(
+            text(f"{len(shown.next)} more would fail next with these values: n", "bold $warning")
+        )
     elif shown.dangers:
         parts.append(text("Dangerous with these values: n", "bold $warning"))
     return Content("\n").join(parts) if parts else Content("")

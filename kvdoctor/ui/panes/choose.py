@@ -73,7 +73,9 @@ def _row(one: Match) -> Content:
     many = f", {one.count} times" if one.count > 1 else ""
     process = f", {one.process}" if one.process else ""
     return Content.assemble(
-        text(one.title[:160], "bold"), "\n",
-        text(f"  {message[:200]}"), "\n",
+        text(one.title[:160], "bold"),
+        "\n",
+        text(f"  {message[:200]}"),
+        "\n",
         text(f"  {role}{sure}, line {one.number}{process}{many}", "dim"),
     )

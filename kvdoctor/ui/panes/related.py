@@ -14,9 +14,12 @@ from kvdoctor.ui.panes.base import Pane, text
 from kvdoctor.walk import Link
 
 KIND_WORDS = {
-    "fails-next": "would fail next", "danger": "dangerous, though nothing is logged",
-    "mistaken-for": "often mistaken for this", "leads-to": "comes of this",
-    "follows-from": "leads to this", "same-cause": "has the same cause",
+    "fails-next": "would fail next",
+    "danger": "dangerous, though nothing is logged",
+    "mistaken-for": "often mistaken for this",
+    "leads-to": "comes of this",
+    "follows-from": "leads to this",
+    "same-cause": "has the same cause",
 }
 
 
@@ -65,5 +68,7 @@ def _row(link: Link) -> Content:
     word = KIND_WORDS.get(link.kind, link.kind)
     return Content.assemble(
         text(f"{word}: ", "bold" if link.kind in ("fails-next", "danger") else "dim"),
-        text(link.title), "\n", text(f"  {link.why[:300]}", "dim"),
+        text(link.title),
+        "\n",
+        text(f"  {link.why[:300]}", "dim"),
     )

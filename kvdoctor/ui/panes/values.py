@@ -38,8 +38,11 @@ class ValuesPane(Pane):
         if shown is None:
             return
         record = shown.record
-        title = record.title if record is not None else (
-            shown.finding.title if shown.finding is not None else "")
+        title = (
+            record.title
+            if record is not None
+            else (shown.finding.title if shown.finding is not None else "")
+        )
         self.query_one("#values-title", Static).update(text(title, "bold"))
         self._list(shown)
         names = shown.asks
@@ -65,8 +68,9 @@ class ValuesPane(Pane):
         yes_no = "  yes / no" if spec.type == "bool" else ""
         question.update(text(f"{spec.ask}{side}{unit}{yes_no}{choices}"))
         field.value = ""
-        field.placeholder = f"usually {self._usual} (enter takes it)" if self._usual else (
-            spec.example or name)
+        field.placeholder = (
+            f"usually {self._usual} (enter takes it)" if self._usual else (spec.example or name)
+        )
         find.update(text(f"Find it: {spec.find}", "dim") if spec.find else "")
 
     def _list(self, shown: Report) -> None:
@@ -111,4 +115,5 @@ class ValuesPane(Pane):
 
 def _row(name: str, value: str, source: str) -> Content:
     return Content.assemble(
-        text(f"{name:36.36} "), text(f"{value[:40]:16} ", "bold"), text(source[:80], "dim"))
+        text(f"{name:36.36} "), text(f"{value[:40]:16} ", "bold"), text(source[:80], "dim")
+    )
