@@ -95,6 +95,7 @@ class Guard:
     vllm: str = ""
     mirrors: str = ""  # "vllm.package.module:Class.function", "" when nothing importable
     call: str = ""  # id of the caller in kvdoctor/proof (prove) and tests/oracle
+    arguments: Mapping[str, str] = field(default_factory=dict)  # caller's input -> expression
     compared: tuple[Compared, ...] = ()
 
 

@@ -134,6 +134,7 @@ def _guard(tree: Tree) -> Guard:
         vllm=tree.get("vllm", ""),
         mirrors=tree.get("mirrors", ""),
         call=tree.get("call", ""),
+        arguments={name: expression_text(text) for name, text in tree.get("with", {}).items()},
         compared=tuple(Compared(**one) for one in tree.get("compared", ())),
     )
 

@@ -165,6 +165,9 @@ GUARD = Shape(
         Field("accepts", EXPRESSION, "true for the values that vLLM lets pass", required=True),
         Field("mirrors", TEXT, "package.module:function that holds the condition"),
         Field("call", TEXT, "id of the caller that runs the real function"),
+        Field(
+            "with", Table(EXPRESSION, NAME), "input of the caller -> its value, where named apart"
+        ),
         Field("compared", Many(COMPARED), "comparisons with the real function"),
     ),
 )

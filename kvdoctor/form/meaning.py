@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvdoctor.errors import ExpressionError, KvdoctorError
-from kvdoctor.expression import check_template, parse
+from kvdoctor.expression import TYPES, check_template, parse
 from kvdoctor.form.shape import Misfit, Path, did_you_mean
 from kvdoctor.record import FixSpec, Identify, Input, Record
 from kvdoctor.releases import key, parse_range
@@ -48,6 +48,10 @@ def misfits_of(record: Record, tree: Mapping[str, Any]) -> Iterator[Misfit]:
     for index, guard in enumerate(record.guards):
         path = ("guard", index) if isinstance(guards, list) else ("guard",)
         yield from _expression(guard.accepts, types, ("bool",), (*path, "accepts"))
+        for name, text in guard.arguments.items():
+            yield from _expression(text, types, TYPES, (*path, "with", name))
+        if guard.arguments and not guard.call:
+            yield Misfit((*path, "with"), "'with' goes with 'call'")
     for fix in record.fixes.values():
         yield from _fix(record, fix, types)
     if record.danger:
