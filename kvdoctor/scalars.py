@@ -78,8 +78,13 @@ def _from_text(text: str, type_: str) -> Result:
 
 
 def _plain_number(text: str) -> bool:
+    """Whether ``text`` is a decimal number and not "nan", "inf" or digits of another script."""
+    return text.isascii() and any(char.isdigit() for char in text) and _is_float(text)
+
+
+def _is_float(text: str) -> bool:
     try:
         float(text)
     except ValueError:
         return False
-    return text.isascii()
+    return True

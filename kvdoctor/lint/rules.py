@@ -13,7 +13,7 @@ from kvdoctor.form.fields import PROVEN
 from kvdoctor.form.meaning import OLD, RELEASE, types_of
 from kvdoctor.form.shape import Path
 from kvdoctor.lint.note import Note, warning
-from kvdoctor.record import FixSpec, Identify, Record
+from kvdoctor.record import FixSpec, Record
 from kvdoctor.template import Pattern
 
 LEAST_LITERALS = 12  # literal characters below which a message fits too much
@@ -56,18 +56,6 @@ def _messages(record: Record, tree: Mapping[str, Any]) -> Iterator[Note]:
                 f"{pattern.literal_chars} literal characters fit too much",
                 "write more of the message, or add any_frame",
             )
-        yield from _holes(record, entry, pattern, (*path, "message"))
-
-
-def _holes(record: Record, entry: Identify, pattern: Pattern, path: Path) -> Iterator[Note]:
-    for name in pattern.names:
-        if name not in record.inputs:
-            yield warning(
-                "unread-hole",
-                path,
-                f"the hole {{{name}}} is no input, so its value is thrown away",
-                "declare it under inputs, or write {}",
-            )
 
 
 def _used_names(record: Record) -> set[str]:
@@ -99,8 +87,9 @@ def _used_names(record: Record) -> set[str]:
 
 def _unused(record: Record) -> Iterator[Note]:
     used = _used_names(record)
+    shown = {name for one in record.identify for name in Pattern.compile(one.message).names}
     for name in record.inputs:
-        if name not in used and name != RELEASE:
+        if name not in used and name not in shown and name != RELEASE:
             yield Note("unused-input", ("inputs", name), f"nothing reads {name!r}", "remove it")
     for derived in record.derive:
         if derived.name not in used:
