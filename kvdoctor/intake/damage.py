@@ -109,24 +109,27 @@ def newest_first(lines: Sequence[Line], times: Sequence[str]) -> bool:
 
 
 def _structure(lines: Sequence[Line]) -> int:
-    """Positive when frames stand below their "Traceback" line and code below its frame."""
+    """Positive when frames stand below their "Traceback" line and errors below their frames."""
     votes = 0
-    filled = [line.text for line in lines if line.text.strip()]
-    for at, text in enumerate(filled):
-        if "Traceback (most" not in text and 'File "' not in text:
-            continue
-        after = filled[at + 1] if at + 1 < len(filled) else ""
-        before = filled[at - 1] if at else ""
-        second = filled[at - 2] if at > 1 else ""
+    before = second = ""
+    filled = (line.text for line in lines if line.text.strip())
+    for text, after in itertools.pairwise(itertools.chain(filled, [""])):
         if TRACEBACK in text:
-            if FRAME.match(after):
+            if _is_frame(after):
                 votes += 3
-            elif FRAME.match(before) or FRAME.match(second):
+            elif _is_frame(before) or _is_frame(second):
                 votes -= 3
-        elif FRAME.match(text):
-            depth = _indent(text)
-            votes += (_indent(after) > depth) - (_indent(before) > depth)
+        elif "rror" in text and _ERROR.match(text):
+            votes += (before[:2] == "  ") - (after[:2] == "  ")
+        before, second = text, before
     return votes
+
+
+_ERROR = re.compile(r"(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Z]\w{0,80}?(?:Error|Exception)(?:: |$)")
+
+
+def _is_frame(text: str) -> bool:
+    return text.lstrip().startswith('File "')
 
 
 def _indent(text: str) -> int:

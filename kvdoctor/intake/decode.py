@@ -33,12 +33,12 @@ _ESCAPES = re.compile(
 _SPELLED = re.compile(
     r"(?:\^\[|#033|\\x1[bB]|\\0?33|\\u001[bB]|\\e|[\u241b\u2190\ufffd])\[[0-9;]{0,24}[mKGHJ]"
 )
-_BARE_COLOUR = re.compile(r"\[(?:\d{1,3}(?:;\d{1,3}){0,5})?m(?!\])")
+_BARE_COLOUR = re.compile(r"\[\d{1,3}(?:;\d{1,3}){0,5}m(?!\])|\[m(?![\w\]])")
 # Control characters that never carry text, and the invisible ones that reorder or hide it.
 _CONTROL = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
+    "[\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
 )
-_CONTROL_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL_BYTES = bytes({*range(0x20), 0x7F} - {0x09, 0x0A, 0x0D})  # never part of a character
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Bytes that are not UTF-8 are read as Windows-1252, the usual other encoding of pasted text.
 _CP1252 = {
@@ -86,11 +86,19 @@ def plain(text: str) -> str:
         text = _SPELLED.sub("", text)
     if _may_hold_bare_colour(text):
         text = _BARE_COLOUR.sub("", text)
+    raw = text.encode("utf-8", "surrogatepass")
+    kept = raw.translate(None, _CONTROL_BYTES)
+    if len(kept) != len(raw):
+        text = kept.decode("utf-8", "surrogatepass")
     if text.isascii():
-        return _CONTROL_ASCII.sub("", text)
+        return text
     if "\u2028" in text or "\u2029" in text or "\x85" in text:
         text = text.translate(_SEPARATORS)
-    return _SURROGATE.sub("\ufffd", _CONTROL.sub("", text))
+    return "\n".join(row if row.isascii() else _visible(row) for row in text.split("\n"))
+
+
+def _visible(row: str) -> str:
+    return _SURROGATE.sub("\ufffd", _CONTROL.sub("", row))
 
 
 def _has_spelled_escape(text: str) -> bool:

@@ -109,6 +109,7 @@ class Head:
     pod: str = ""
     native: str = ""
     outer: str = ""  # time written by a shipper: decides the order of lines
+    stern: str = ""  # "pod container", the prefix of a line that stern printed
     partial: bool = False  # CRI: the line goes on in the next one
     end: int = 0
 
@@ -124,7 +125,7 @@ def split(
     for _ in range(MAX_PREFIXES):
         after = _one(text, at, head, names)
         if after < 0 or after == at:
-            after = _learned(text, at, learned)
+            after = _learned(text, at, learned, head) if learned else -1
             if after < 0:
                 break
         at = after
@@ -156,10 +157,11 @@ def _may_begin(text: str, at: int) -> bool:
     )
 
 
-def _learned(text: str, at: int, learned: Sequence[re.Pattern[str]]) -> int:
+def _learned(text: str, at: int, learned: Sequence[re.Pattern[str]], head: Head) -> int:
     for pattern in learned:
         match = pattern.match(text, at)
         if match:
+            head.pod = match.groupdict().get("pod", head.pod)
             return match.end()
     return -1
 
@@ -348,7 +350,7 @@ def _container(text: str, at: int, head: Head, names: frozenset[str]) -> int:
         return match.end()
     match = _STERN.match(text, at)
     if match:
-        head.pod = match[1]
+        head.pod, head.stern = match[1], f"{match[1]} {match[2]}"
         return match.end()
     match = _NCCL.match(text, at)
     if match:

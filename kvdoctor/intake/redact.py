@@ -36,11 +36,10 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _NAMED_MARKS = (
-    "pi_key", "PI_KEY", "pi-key", "PI-KEY", "piKey", "pikey", "PIKEY", "ss_key", "SS_KEY",
-    "ss-key", "ssKey", "te_key", "TE_KEY", "te-key", "ecret", "ECRET", "assw", "ASSW", "assphrase",
-    "ASSPHRASE", "f_token", "F_TOKEN", "ub_token", "UB_TOKEN", "f-token", "h_token", "H_TOKEN",
-    "ss_token", "SS_TOKEN", "pi_token", "PI_TOKEN", "n_token", "N_TOKEN", "r_token", "redential",
-    "REDENTIAL",
+    "pi_key", "pi-key", "pikey", "ccess_key", "ccess-key", "ccesskey", "vate_key", "vate-key",
+    "ecret", "assw", "assphrase", "hf_token", "hf-token", "hub_token", "auth_token", "auth-token",
+    "esh_token", "ccess_token", "ccess-token", "api_token", "api-token", "ssion_token",
+    "rer_token", "redential",
 )  # fmt: skip
 _BEARER = re.compile(
     r"(?i)(?P<head>\b(?:bearer|basic)\s{1,3}|x-api-key\s{0,3}[:=]\s{0,3}[\"']?)"
@@ -76,29 +75,35 @@ class _Redactor:
         self.count = 0
 
     def run(self, text: str) -> tuple[str, int]:
-        if "PRIVATE KEY-----" in text:
+        raw = text.encode("utf-8", "replace")  # a search in bytes is several times as fast
+        if b"PRIVATE KEY-----" in raw:
             text = _PEM.sub(self._key, text)
-        if "://" in text and "@" in text:
-            text = self._on_lines(text, ("@",), (_URL,))
-        if any(mark in text for mark in ("earer ", "EARER ", "asic ", "-api-key", "-API-KEY")):
-            text = self._on_lines(text, ("earer", "EARER", "asic ", "pi-key", "PI-KEY"), (_BEARER,))
-        if any(mark in text for mark in _TOKEN_MARKS):
+        if b"://" in raw and b"@" in raw:
+            text = self._on_lines(text, ("@",), _URL)
+        if any(mark.encode() in raw for mark in _TOKEN_MARKS):
             text = _TOKENS.sub(self._whole, text)
-        if "=" in text and any(mark in text for mark in ("X-Amz-", "&sig", "?sig", "token=")):
-            text = _SIGNED.sub(self._value, text)
-        return self._on_lines(text, _NAMED_MARKS, (_NAMED,)), self.count
+        low = raw.lower()
+        for marks, pattern in (
+            (("earer ", "asic ", "pi-key"), _BEARER),
+            (("x-amz-", "&sig", "?sig", "token=", "ignature="), _SIGNED),
+            (_NAMED_MARKS, _NAMED),
+        ):
+            present = tuple(mark for mark in marks if mark.encode() in low)
+            text = self._on_lines(text, present, pattern)
+        return text, self.count
 
-    def _on_lines(
-        self, text: str, marks: tuple[str, ...], patterns: tuple[re.Pattern[str], ...]
-    ) -> str:
-        """The patterns applied to the lines that hold one of ``marks``, found without a regex."""
+    def _on_lines(self, text: str, marks: tuple[str, ...], pattern: re.Pattern[str]) -> str:
+        """``pattern`` applied to the lines that hold one of ``marks`` in upper or lower case."""
+        if not marks:
+            return text
+        low = text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
         starts: set[int] = set()
         for mark in marks:
-            at = text.find(mark)
+            at = low.find(mark)
             while at >= 0:
-                starts.add(text.rfind("\n", 0, at) + 1)
-                end = text.find("\n", at)
-                at = -1 if end < 0 else text.find(mark, end)
+                starts.add(low.rfind("\n", 0, at) + 1)
+                end = low.find("\n", at)
+                at = -1 if end < 0 else low.find(mark, end)
         if not starts:
             return text
         out: list[str] = []
@@ -106,10 +111,7 @@ class _Redactor:
         for start in sorted(starts):
             end = text.find("\n", start)
             end = len(text) if end < 0 else end
-            line = text[start:end]
-            for pattern in patterns:
-                line = pattern.sub(self._value, line)
-            out += (text[done:start], line)
+            out += (text[done:start], pattern.sub(self._value, text[start:end]))
             done = end
         out.append(text[done:])
         return "".join(out)

@@ -15,15 +15,17 @@ from kvdoctor.intake.prefixes import LEVELS, STANDARD, Head, content, split
 MAX_LINES = 2_000_000
 KEPT_HEAD = 200_000  # of a longer text: the banner stands at the start, the failure at the end
 
+MAX_PODS = 64
+
 _LEVELS = r"(?:ERROR|WARNING|INFO|DEBUG|CRITICAL)"
 _GLUED = re.compile(
     r"\((?:[A-Za-z]\w{0,80})(?: rank=\d{1,5})? pid=\d{1,9}(?:, ip=[\d.a-fA-F:]{2,45})?\) ?"
     rf"|{_LEVELS} (?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{{1,6}})? \[?[^\s\[\]]{{1,160}}:\d{{1,7}}\]"
 )
+_DATED_LEVEL = re.compile(rf"{_LEVELS} (?:\d{{4}}-)?\d\d-\d\d \d\d:")
 _AFTER_PROCESS = re.compile(
     rf'(?:{_LEVELS}\s|\(|\s|File "|Traceback \(|\[|Process |[\w.]{{1,160}}(?:Error|Exception)\b|$)'
 )
-_LEVEL_MARKS = ("ERROR ", "INFO ", "WARNING ", "DEBUG ", "CRITICAL ")
 _SMART = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u201a": "'", "\u201c": '"', "\u201d": '"', "\u201e": '"',
      "\u00ab": '"', "\u00bb": '"', "\u2032": "'", "\u2033": '"', "\u00a0": " ", "\u202f": " ",
@@ -72,6 +74,10 @@ class _Known:
 def lay(text: str) -> Laid:
     """The lines of a decoded text."""
     notes: list[str] = []
+    plain_text = unwrap.escaped_text(text)
+    if plain_text is not None:
+        notes.append("escaped newlines were read as line ends")
+        text = plain(plain_text)
     numbers, shown, carried = _physical(text, notes)
     work = _undamaged(text, shown, notes)
     known = _Known(names=_bar_names(text, work), few=len(shown) < 8)
@@ -136,12 +142,22 @@ def _undamaged(text: str, shown: list[str], notes: list[str]) -> list[str]:
         work = [damage.unfence(line) for line in work]
     if not text.isascii() and any(border in text for border in "│┃║─"):
         work = [line if line.isascii() else damage.unbox(line) for line in work]
+    if "&" in text and any(entity in text for entity, _ in _ENTITIES):
+        work = [_characters(line) if "&" in line else line for line in work]
     if shown and shown[0].lstrip()[:1].isdigit():
         cut = damage.unnumber(work)
         if cut is not None:
             notes.append("an editor's line numbers were cut")
             work = cut
     return work
+
+
+def _characters(line: str) -> str:
+    """HTML entities, as a copied page's source has them, as characters."""
+    for entity, character in _ENTITIES:
+        if entity in line:
+            line = line.replace(entity, character)
+    return line
 
 
 def _bar_names(text: str, work: Sequence[str]) -> frozenset[str]:
@@ -230,7 +246,14 @@ def _add(out: _Out, number: int, shown: str, work: str, carried: int, known: _Kn
 
 
 def _may_be_glued(rest: str) -> bool:
-    return " pid=" in rest or any(mark in rest for mark in _LEVEL_MARKS)
+    return (
+        " pid=" in rest
+        or "ERROR " in rest
+        or "INFO " in rest
+        or "WARNING " in rest
+        or "DEBUG " in rest
+        or "CRITICAL " in rest
+    )
 
 
 def _add_slow(
@@ -260,13 +283,9 @@ def _add_slow(
 
 
 def _straight(work: str) -> str:
-    """Typographic quotes, odd blanks and HTML entities as plain characters."""
+    """Typographic quotes and odd blanks as plain characters."""
     if not work.isascii():
         work = work.translate(_SMART)
-    if "&" in work and ";" in work:
-        for entity, character in _ENTITIES:
-            if entity in work:
-                work = work.replace(entity, character)
     if work.startswith("--") and work.strip() == "--":
         return ""
     return work
@@ -299,23 +318,27 @@ def _unglue(work: str, known: _Known) -> list[str]:
 
 
 def _begins_record(work: str, match: re.Match[str], since: int, known: _Known) -> bool:
+    """Whether the prefix found in the middle of a line starts a record of its own."""
     at = match.start()
     before = work[max(since, at - 80) : at]
     last = before[-1]
-    if last in "\"'`(=,:" or before.endswith(("\\n", "\\r")):
+    if before.endswith(("\\n", "\\r")):
         return False
-    front = before.rstrip()
+    process = match.group()[0] == "("
+    if process and _DATED_LEVEL.match(work, match.end()):
+        quiet = not known.few and STANDARD.match(work, since) and last in "\"'`"
+        return not quiet or STANDARD.match(work, since)[3] not in ("INFO", "DEBUG")  # type: ignore[index]
+    if last in "\"'`(=,:":
+        return False
     if not last.isspace():
         # "...it/s](EngineCore pid=1) ERROR", "call(response)(APIServer pid=1)   File"
-        return last not in ">" and (match.group()[0] == "(" or last in "]|)%" or last.isalnum() or known.few)
+        return last != ">" and (process or last in "]|)%" or last.isalnum() or known.few)
     if "it/s" in before or "%|" in work[since:at]:
         return True
-    if match.group()[0] != "(":
-        # a token or two before the level is a prefix, a sentence is another record
-        return _is_content(work[since:at])
-    if not _AFTER_PROCESS.match(work, match.end()):
+    if process and not _AFTER_PROCESS.match(work, match.end()):
         return False
-    return _is_content(work[since:at]) and front[-1:] not in ")|>]"
+    # a token or two before it are a prefix, a sentence is another record
+    return _is_content(work[since:at]) and not (process and before.rstrip()[-1:] in tuple(")|>]"))
 
 
 def _is_content(front: str) -> bool:
@@ -352,7 +375,7 @@ def _add_unwrapped(
     if out.pending is not None:
         text, out.pending = "".join([*out.parts, text]), None
     for line in text.split("\n"):
-        line = line.rstrip("\r")
+        line = _SPELLED_END.sub("", line.rstrip("\r"))
         _add_slow(out, number, line, line, known, base, depth)
 
 
@@ -374,6 +397,8 @@ def _emit(out: _Out, number: int, shown: str, text: str, head: Head, known: _Kno
         line = _released(out, line)
     if not known.learned:
         _suspect(out, text, head)
+        if head.stern:
+            out.sterns.add(head.stern)
     out.lines.append(line)
     out.carried.append(0)
     out.outer.append(head.outer or head.time)
@@ -411,21 +436,25 @@ def _reversed(out: _Out) -> _Out:
 
 def _suspect(out: _Out, text: str, head: Head) -> None:
     """Note what stands before a frame, a traceback or a record: perhaps an unknown prefix."""
+    if head.log_file:
+        return
     at = text.find('  File "')
     frame = at > 0
     if at <= 0:
         at = text.find("Traceback (most recent")
-    if at <= 0 and _may_be_glued(text):
+    if _may_be_glued(text):
         match = _GLUED.search(text)
-        at = match.start() if match else -1
-    if 0 < at <= 160 and "%|" not in text[:at] and text[:at].strip() and not head.log_file:
+        if match and (at <= 0 or match.start() < at):
+            at = match.start()
+    if 0 < at <= 160 and "%|" not in text[:at] and text[:at].strip():
         out.suspects.append((text[:at], frame))
 
 
 def _learn(out: _Out) -> tuple[re.Pattern[str], ...]:
     """Prefixes that stand before several frames or records, as patterns; longest first."""
+    sterns = tuple(_stern_pattern(front) for front in sorted(out.sterns)[:MAX_PODS])
     if not out.suspects:
-        return ()
+        return sterns
     counts: Counter[str] = Counter()
     frames: set[str] = set()
     for front, frame in out.suspects:
@@ -434,9 +463,14 @@ def _learn(out: _Out) -> tuple[re.Pattern[str], ...]:
         if frame:
             frames.add(shape)
     shapes = [shape for shape, count in counts.most_common(16) if count >= 2]
-    return tuple(
-        re.compile(shape + r"(?: |$)") for shape in sorted(shapes, key=len, reverse=True)[:8]
-    )
+    shapes.sort(key=len, reverse=True)
+    return (*sterns, *(re.compile(shape + r"(?: |$)") for shape in shapes[:8]))
+
+
+def _stern_pattern(front: str) -> re.Pattern[str]:
+    """"pod container", known from lines where a record follows, before any text."""
+    pod, _, container = front.partition(" ")
+    return re.compile(rf"(?P<pod>{re.escape(pod)}) {re.escape(container)}(?: |$)")
 
 
 def _shape(front: str) -> str:
@@ -482,11 +516,12 @@ def _wrapped(lines: list[Line], at: int, width: int) -> tuple[Line, int]:
             break
         if damage.is_start(rest.text):
             break
-        full = width and len(lines[behind - 1].shown.rstrip()) >= width - 1
+        room = width - len(lines[behind - 1].shown.rstrip())
+        full = room == 0 or (room == 1 and not rest.text.startswith(" "))
         broken = frame and behind - at <= 4 and _is_broken(text, line, rest, lines, behind)
         if not broken and not (full and not (frame and rest.text.startswith("    "))):
             break
-        text += rest.text.rstrip()
+        text += (" " if room == 1 else "") + rest.text.rstrip()
         behind += 1
     if behind == at + 1:
         return line, behind

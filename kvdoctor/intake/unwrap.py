@@ -70,6 +70,8 @@ def _record(value: Mapping[str, Any]) -> Unwrapped | None:
     flat = _flat(value)
     message = _first_text(flat, MESSAGE_KEYS)
     trace = _first_text(flat, TRACE_KEYS)
+    if message is None and any(flat.get(key) == "" for key in MESSAGE_KEYS):
+        message = ""
     if message is None and trace is None:
         return None
     text = message or ""
@@ -190,6 +192,7 @@ def _rows(text: str, column: int, time: int) -> Iterator[tuple[int, int, str, st
 
 
 _ESCAPED = re.compile(r"\\(?:r\\)?n|#012")
+_ESCAPES = (('\\"', '"'), ("\\'", "'"), ("\\t", "\t"))
 
 
 def escaped_lines(text: str) -> list[str] | None:
@@ -201,4 +204,26 @@ def escaped_lines(text: str) -> list[str] | None:
     parts = _ESCAPED.split(text)
     if len(parts) < 3:
         return None
-    return [part.replace('\\"', '"').replace("\\'", "'").replace("\\t", "\t") for part in parts]
+    return [_unescaped(part) for part in parts]
+
+
+def escaped_text(text: str) -> str | None:
+    """A whole log that was copied as one string literal, with real line ends; else ``None``."""
+    escaped, real = text.count("\\n"), text.strip().count("\n")
+    if escaped < 4 or escaped < 3 * real or ("Traceback" not in text and "ERROR" not in text):
+        return None
+    body = text.strip()
+    if body[0] == '"' and body[-1] == '"':
+        value = load_json(body)
+        if isinstance(value, str):
+            return value
+    if "{" in body[:400] and load_json(body.partition("\n")[0]) is not None:
+        return None  # JSON records: each is unwrapped by itself
+    return _ESCAPED.sub("\n", _unescaped(body.strip("\"'") if body[0] in "\"'" else body))
+
+
+def _unescaped(text: str) -> str:
+    for escape, character in _ESCAPES:
+        if escape in text:
+            text = text.replace(escape, character)
+    return text
