@@ -200,25 +200,31 @@ def _sources(
             yield Value(name, value, "usual", spec.side, certainty="usual", why="the default")  # type: ignore[arg-type]
 
 
-OTHER = {"prefill": "decode", "decode": "prefill", "this": "this"}
+OTHER = {"prefill": "decode", "decode": "prefill"}
+SIDE_WORDS = ("prefill", "decode", "this", "other")
+
+
+def sides_of(wanted: str, side: str) -> tuple[str, ...]:
+    """Under which sides a value can stand that is wanted for ``wanted``, seen from a log of
+    ``side`` ("this" when it is not known whose log it is)."""
+    if wanted == "this":
+        return (side, "this") if side != "this" else ("this", "prefill", "decode")
+    if wanted == "other":
+        return (OTHER[side], "other") if side in OTHER else ("other",)
+    if wanted == side:
+        return (wanted, "this")
+    return (wanted, "other") if side in OTHER else (wanted,)
+
+
+def read_parts(read: str) -> tuple[str, str]:
+    """Side and name of an entry of ``reads``: "prefill.block_size", or a plain name ("this")."""
+    wanted, dot, name = read.partition(".")
+    return (wanted, name) if dot and wanted in SIDE_WORDS else ("this", read)
 
 
 def _read(read: str, values: Values, side: str) -> Iterable[Value]:
-    """The values that ``read`` names; "prefill.x", "decode.x", "other.x", "this.x" or plain "x"."""
-    wanted, dot, name = read.partition(".")
-    if not dot or wanted not in ("prefill", "decode", "other", "this"):
-        wanted, name = "this", read
-    if wanted == "other":
-        if side == "this":
-            return
-        sides: tuple[str, ...] = (OTHER[side],)
-    elif wanted == "this":
-        sides = (side, "this") if side != "this" else ("this", "prefill", "decode")
-    else:
-        sides = (wanted,) if side not in ("this", wanted) else (wanted, "this")
-        if side == "this":
-            sides = (wanted,)
-    for one in sides:
+    wanted, name = read_parts(read)
+    for one in sides_of(wanted, side):
         for entry in values.entries:
             if entry.name == name and entry.side == one:
                 yield entry

@@ -158,7 +158,7 @@ class Identifier:
                 if evidence is not None:
                     claims.append(_Claim(record, entry, None, 0.95, evidence))
         claims.sort(key=lambda claim: (-claim.score, claim.record.id))
-        return claims
+        return _raised_here(claims, failure)
 
     def _score(self, record: Record, entry: Identify, hit: Hit, failure: Failure) -> float:
         """0 when the entry does not fit; else how sure the claim is."""
@@ -311,6 +311,19 @@ class Identifier:
                 )
                 claim = _Claim(record, entry, hit, 0.9 if hit.complete else 0.8)
                 yield line.number, _claimed(base, [claim])
+
+
+def _raised_here(claims: list[_Claim], failure: Failure) -> list[_Claim]:
+    """Of records with the same message, those whose file the innermost frame names."""
+    if not failure.frames or len(claims) < 2:
+        return claims
+    module = failure.frames[-1].module
+    here = [
+        claim
+        for claim in claims
+        if any(seen.raised_in.partition(":")[0] == module for seen in claim.record.seen_in)
+    ]
+    return here or claims
 
 
 def _claimed(base: Identity, claims: list[_Claim]) -> Identity:

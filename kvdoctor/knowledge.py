@@ -99,6 +99,13 @@ class Knowledge:
         return Reading(self.wrappers, Fingerprints(tuple(banners), places))
 
     @cached_property
+    def value_table(self) -> Table:
+        """Where vLLM prints its values, how its options are spelled, what it assumes."""
+        from kvdoctor.values.table import load_table
+
+        return load_table(self.trees.get("values", {}))
+
+    @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """Identify entries of all records that are not retired."""
         if self.known_entries is not None:

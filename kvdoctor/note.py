@@ -196,7 +196,7 @@ def _issue(shown: Report, knowledge: Knowledge) -> str:
     ]
     if shown.commands:
         lines += ["## Launch command", ""]
-        lines += [fenced(command.render()) for command in shown.commands[:2]] + [""]
+        lines += [fenced(launch.command.text) for launch in shown.commands[:2]] + [""]
     lines += ["## What happens", ""]
     if finding is not None:
         lines += [

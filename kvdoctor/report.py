@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kvdoctor.diagnose import Asks, Cause, Facts, NoCause, Outcome, diagnose, gather
+from kvdoctor.errors import InputError
 from kvdoctor.fix import Fix, NotOffered, offers
 from kvdoctor.intake.paste import Paste, Release
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match, match, together
 from kvdoctor.record import Input, Record
-from kvdoctor.values import read_values, side_of
-from kvdoctor.values.command import Command, commands_in
+from kvdoctor.values import Launch, find_launches, read_values, side_of
+from kvdoctor.values.rewrite import apply
 from kvdoctor.values.value import Value, Values
 from kvdoctor.walk import (
     Configuration,
@@ -67,7 +68,7 @@ class Report:
     next: tuple[Link, ...] = ()
     dangers: tuple[Link, ...] = ()
     related: tuple[Link, ...] = ()
-    commands: tuple[Command, ...] = ()
+    commands: tuple[Launch, ...] = ()
     config: Configuration | None = field(default=None)
 
     @property
@@ -87,21 +88,22 @@ class Read:
     release: Release
     findings: tuple[Match, ...]
     values: Values
-    commands: tuple[Command, ...]
+    commands: tuple[Launch, ...]
 
 
 def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
     """Match every source and read its values; the slow half of a report."""
     sided: list[Source] = []
     values = Values()
-    commands: list[Command] = []
+    commands: list[Launch] = []
     found: list[tuple[Match, ...]] = []
     for source in sources:
-        read = read_values(source.paste, knowledge.value_lines, side=source.side)
+        table = knowledge.value_table
+        read = read_values(source.paste, side=source.side, table=table)
         side = source.side if source.side != "this" else side_of(read, source.paste)
         sided.append(Source(source.paste, side))
         values = values.plus(_on_side(read, side).entries)
-        commands.extend(commands_in(source.paste, side))
+        commands.extend(find_launches(source.paste, side=side, table=table))
         found.append(match(source.paste, knowledge))
     findings = together(found) if len(found) > 1 else (found[0] if found else ())
     release = _release_of(sided, findings)
@@ -109,12 +111,18 @@ def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
     return Read(tuple(sided), release, kept, values, tuple(commands))
 
 
+OTHER = {"prefill": "decode", "decode": "prefill"}
+
+
 def _on_side(values: Values, side: str) -> Values:
-    if side == "this":
+    """Entries of a text whose side is known, named by it: "this" is that side, "other" its peer."""
+    if side not in OTHER:
         return values
+    names = {"this": side, "other": OTHER[side]}
     return Values(
         tuple(
-            replace(entry, side=side) if entry.side == "this" else entry for entry in values.entries
+            replace(entry, side=names[entry.side]) if entry.side in names else entry
+            for entry in values.entries
         )
     )
 
@@ -265,15 +273,20 @@ def _with_fixes(done: Report, record: Record, outcome: Outcome, knowledge: Knowl
 
 
 def _rewritten(fix: Fix, done: Report) -> tuple[str, str]:
-    """The user's own launch command before and after the fix; empty without one."""
+    """The user's own launch command before and after the fix; empty without one to change."""
     if not fix.applies and not fix.removes:
         return "", ""
-    wanted = done.side if fix.side == "this" else fix.side
-    for command in done.commands:
-        if command.side in (wanted, "this") or wanted in ("both", "this"):
-            changed = command.with_changes(fix.applies, fix.removes)
-            if changed != command:
-                return command.render(), changed.render()
+    wanted = done.side if fix.side in ("this", "both") else fix.side
+    if fix.side == "other":
+        wanted = OTHER.get(done.side, "this")
+    fitting = [one for one in done.commands if one.side == wanted or "this" in (one.side, wanted)]
+    for launch in sorted(fitting, key=lambda one: one.side != wanted):
+        try:
+            changed = apply(launch.command, fix.applies, fix.removes)
+        except InputError:
+            continue
+        if changed.text != launch.command.text:
+            return launch.command.text, changed.text
     return "", ""
 
 

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kvdoctor.diagnose import Cause, diagnose, gather, types_of, with_derived
+from kvdoctor.diagnose import (
+    OTHER,
+    Cause,
+    diagnose,
+    gather,
+    read_parts,
+    types_of,
+    with_derived,
+)
 from kvdoctor.expression import parse
 from kvdoctor.fix import Verdict, guard_verdict
 from kvdoctor.knowledge import Knowledge
@@ -71,14 +79,13 @@ def configuration(
 
 
 def _written_back(reads: Iterable[str], value: Scalar, side: str) -> Iterable[Value]:
+    """The first name that an input reads, under the side that it means."""
     for read in reads:
-        wanted, dot, name = read.partition(".")
-        if not dot or wanted not in ("prefill", "decode", "other", "this"):
-            wanted, name = "this", read
-        if wanted == "other":
-            if side == "this":
-                continue
-            wanted = "decode" if side == "prefill" else "prefill"
+        wanted, name = read_parts(read)
+        if wanted == "other" and side == "this":
+            wanted = "other"
+        elif wanted == "other":
+            wanted = OTHER[side]
         elif wanted == "this":
             wanted = side
         yield Value(name, value, "inferred", wanted, why="carried over")
