@@ -291,12 +291,12 @@ class Identifier:
         seen: set[str] = set()
         for line in self._paste.lines:
             text = line.text.strip()
-            if len(text) < STRONG_LITERALS:
-                continue
+            if len(text) < STRONG_LITERALS or line.native or line.level:
+                continue  # too short to tell, or a log record that was judged as one
             for record, entry, hit in self._knowledge.claims(text, anywhere=True):
                 if record.id in seen or hit.literal_chars < STRONG_LITERALS or entry.any_frame:
                     continue
-                if entry.level and not entry.exception and not line.level:
+                if entry.level and not entry.exception:
                     continue
                 seen.add(record.id)
                 base = Identity(

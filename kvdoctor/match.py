@@ -182,28 +182,36 @@ def _grouped(troubles: list[_Trouble]) -> list[list[_Trouble]]:
     groups: dict[tuple[str, ...], list[_Trouble]] = {}
     for trouble in troubles:
         groups.setdefault(trouble.identity.key, []).append(trouble)
-    _adopt_quoted(groups)
+    _adopt_frameless(groups)
     return list(groups.values())
 
 
-def _adopt_quoted(groups: dict[tuple[str, ...], list[_Trouble]]) -> None:
-    """A message quoted by a wrapper belongs to the group in which it was raised."""
+def _adopt_frameless(groups: dict[tuple[str, ...], list[_Trouble]]) -> None:
+    """A message that a wrapper quotes, or that stands alone or as a repr, belongs to the group
+    in which the same message was raised."""
     for key, group in list(groups.items()):
-        identity = group[0].identity
-        if identity.form != "quoted":
+        if group[0].identity.vllm_place is not None or group[0].failure is None:
             continue
         for other_key, other in groups.items():
-            same = other[0].identity
-            if other_key != key and same.form != "quoted" and _same_text(same, identity):
+            if other_key == key or not _is_better(other[0].identity, group[0].identity):
+                continue
+            if _same_text(other[0].identity, group[0].identity):
                 other.extend(group)
                 del groups[key]
                 break
 
 
-def _same_text(one: Identity, quoted: Identity) -> bool:
-    if one.record is not None and one.record == quoted.record:
+def _is_better(one: Identity, frameless: Identity) -> bool:
+    """Whether ``one`` knows more of where the message was raised."""
+    if frameless.form == "quoted":
+        return one.form != "quoted"
+    return one.vllm_place is not None
+
+
+def _same_text(one: Identity, other: Identity) -> bool:
+    if other.form == "quoted" and one.record is not None and one.record == other.record:
         return True
-    squeezed = "".join(quoted.message.split())
+    squeezed = "".join(other.message.split())
     return bool(squeezed) and "".join(one.message.split()).startswith(squeezed[:200])
 
 
