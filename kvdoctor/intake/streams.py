@@ -33,6 +33,7 @@ _SMART = str.maketrans(
 )  # fmt: skip
 _ENTITIES = (("&quot;", '"'), ("&#34;", '"'), ("&#39;", "'"), ("&#x27;", "'"), ("&lt;", "<"),
              ("&gt;", ">"), ("&nbsp;", " "), ("&amp;", "&"))  # fmt: skip
+_TAILS = ("\\n", "]")  # what only the slow way takes off
 _SPELLED_END = re.compile(r"(?:\^M|#015|\\r)+$")
 _TOKEN = re.compile(r"[A-Za-z0-9_.:+-]*\d[A-Za-z0-9_.:+-]*")
 
@@ -230,7 +231,8 @@ def _add(out: _Out, number: int, shown: str, work: str, carried: int, known: _Kn
     match = STANDARD.match(work) if out.pending is None else None
     if match:
         rest = work[match.end() :]
-        if work.isascii() and not _may_be_glued(rest) and not rest.endswith(("\\n", "]")):
+        plain_rest = work.isascii() and not _may_be_glued(rest) and not rest.endswith(_TAILS)
+        if plain_rest and not _may_be_flat(rest):
             out.units.append(len(out.lines))
             process, pid, level, time, file, line = match.groups()
             out.lines.append(
@@ -256,6 +258,11 @@ def _may_be_glued(rest: str) -> bool:
     )
 
 
+def _may_be_flat(rest: str) -> bool:
+    """Whether the line ends inside a traceback or a validation error may be lost."""
+    return ('File "' in rest and rest.find('File "') > 4) or "validation error" in rest
+
+
 def _add_slow(
     out: _Out, number: int, shown: str, work: str, known: _Known, base: Head, depth: int
 ) -> None:
@@ -279,6 +286,11 @@ def _add_slow(
                 for line in lines:
                     _emit(out, number, line, line, head, known)
                 continue
+        flat = unwrap.collapsed(rest) if _may_be_flat(rest) else None
+        if flat:
+            for line in flat:
+                _emit(out, number, line, line, head, known)
+            continue
         _emit(out, number, part if part is not work else shown, rest, head, known)
 
 

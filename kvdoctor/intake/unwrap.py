@@ -227,3 +227,52 @@ def _unescaped(text: str) -> str:
         if escape in text:
             text = text.replace(escape, character)
     return text
+
+
+_FLAT_FRAME = re.compile(r'\s*File "([^"\n]{1,1000})", line (\w{1,10}), in ([\w.<>]{1,200})')
+_FLAT_ERROR = re.compile(
+    r"(?<![\w.])(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Z]\w{0,80}?(?:Error|Exception|Interrupt)(?:: |\s*$)"
+)
+_FLAT_START = re.compile(
+    r"(?=Traceback \(most recent call last\):|During handling of the above exception, another"
+    r"|The above exception was the direct cause)"
+)
+
+
+_FLAT_VALIDATION = re.compile(
+    r"(?<=\S)\s*(?=(?:Value error|Assertion failed), |Input should be |For further information visit )"
+)
+
+
+def collapsed(text: str) -> list[str] | None:
+    """The lines of a traceback or a validation error that was copied without any line end;
+    ``None`` for other text."""
+    if "validation error" in text:
+        parts = _FLAT_VALIDATION.split(text)
+        if len(parts) > 1:
+            inner = collapsed(parts[0]) or [parts[0]]
+            return [*inner, *(f"  {part.strip()}" for part in parts[1:])]
+    return _flat_traceback(text)
+
+
+def _flat_traceback(text: str) -> list[str] | None:
+    frames = text.count('File "')
+    if not frames or (frames < 2 and "Traceback (most" not in text) or '", line ' not in text:
+        return None
+    lines: list[str] = []
+    for part in _FLAT_START.split(text):
+        found = list(_FLAT_FRAME.finditer(part))
+        if not found:
+            lines += [part.strip()] if part.strip() else []
+            continue
+        front = part[: found[0].start()].strip()
+        lines += [front] if front else []
+        for number, match in enumerate(found):
+            lines.append(f'  File "{match[1]}", line {match[2]}, in {match[3]}')
+            last = number + 1 == len(found)
+            rest = part[match.end() : len(part) if last else found[number + 1].start()]
+            error = _FLAT_ERROR.search(rest) if last else None
+            code = rest[: error.start()] if error else rest
+            lines += [f"    {code.strip()}"] if code.strip() else []
+            lines += [rest[error.start() :].strip()] if error else []
+    return lines if len(lines) > 2 else None
