@@ -31,7 +31,7 @@ class Value:
     number: int = 0  # line of the paste, 0 when it has none
     source: str = ""  # name of the input it came from ("decode.log", "-")
     certainty: str = "stated"
-    why: str = ""  # one clause shown to people: "non-default args", "no --block-size in a full start-up log"
+    why: str = ""  # one clause shown to people: "non-default args", "no line sets another one"
 
 
 @dataclass(frozen=True, slots=True)

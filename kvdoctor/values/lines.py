@@ -1,0 +1,266 @@
+"""Reads the values that log lines state, by the templates of the table.
+
+A line is looked at only when it holds a template's anchor word. Log calls that said nothing
+useful a number of times are not looked at again, so a long log costs little more than a walk over
+its records.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kvdoctor import releases
+from kvdoctor.intake.paste import Paste
+from kvdoctor.template import Hit
+from kvdoctor.values.flatten import flatten
+from kvdoctor.values.found import Found, Server
+from kvdoctor.values.literals import Tree, read_literal, read_pairs, scalar
+from kvdoctor.values.table import LineSpec, Reads, Table, TreeSpec
+from kvdoctor.values.value import Scalar, Value
+
+HEAD = 2_000  # characters of a message in which an anchor is looked for
+LONGEST = 200_000  # characters of one message that are read
+ENOUGH = 40  # fruitless (or fruitful) looks at one log call before it is left alone
+
+_RANK = re.compile(r"_?([A-Z]{2,4})_?(\d{1,5})(?=_|$)")
+_LABEL = re.compile(r'([A-Za-z_]\w{0,80})="([^"\n]{0,400})"')
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    text: str
+    number: int
+    site: tuple[str, int]
+    process: str
+    pid: int
+    pod: str
+
+
+@dataclass(slots=True)
+class _Servers:
+    """Tells which server of the text a line belongs to."""
+
+    all: list[Server] = field(default_factory=list)
+    current: dict[str, Server] = field(default_factory=dict)  # by pod
+    owner: dict[tuple[str, int], Server] = field(default_factory=dict)  # by pod and process id
+    started: set[int] = field(default_factory=set)  # orders of servers with other processes
+    mixed: set[str] = field(default_factory=set)  # pods whose servers start at the same time
+
+    def of(self, pod: str, pid: int) -> Server:
+        owner = self.owner.get((pod, pid)) if pid else None
+        if owner is not None:
+            return owner
+        server = self.current.get(pod)
+        if server is None or (pid and pod in self.mixed):
+            server = self.add(pod)
+            if pod not in self.current:
+                self.current[pod] = server
+        if pid:
+            self.owner[pod, pid] = server
+            self.started.add(server.order)
+        return server
+
+    def add(self, pod: str) -> Server:
+        self.all.append(Server(len(self.all), pod))
+        return self.all[-1]
+
+    def start(self, pod: str, pid: int) -> Server:
+        """A new server begins at this line, unless it only continues the one that has begun."""
+        last = self.current.get(pod)
+        if last is not None and "start" not in last.marks:
+            server = last  # what stood before the first start line belongs to it
+        else:
+            if last is not None and last.order not in self.started and pid:
+                self.mixed.add(pod)
+            server = self.current[pod] = self.add(pod)
+        if pid:
+            self.owner[pod, pid] = server
+        return server
+
+
+def read_lines(paste: Paste, table: Table) -> list[Server]:
+    """The servers of the text with the values that their log lines state."""
+    servers = _Servers()
+    candidates = paste.release.candidates
+    specs = tuple(
+        spec
+        for spec in table.lines
+        if not spec.vllm or not candidates or releases.covers(spec.vllm, candidates) != "none"
+    )
+    anchors = _anchors(specs)
+    by_anchor = _by_anchor(specs)
+    looks: dict[tuple[str, int], int] = {}
+    if anchors is not None:
+        for message in _messages(paste):
+            if message.site[1]:
+                count = looks.get(message.site, 0)
+                if count >= ENOUGH:
+                    continue
+                looks[message.site] = count + 1
+            words = set(anchors.findall(message.text, 0, HEAD))
+            for index in sorted({index for word in words for index in by_anchor[word]}):
+                _apply(specs[index], message, servers, paste.name, table)
+    _processes(paste, servers, table)
+    return servers.all
+
+
+def _anchors(specs: tuple[LineSpec, ...]) -> re.Pattern[str] | None:
+    """One expression that finds any anchor; longer ones first, so that none hides another."""
+    words = sorted({spec.anchor for spec in specs if spec.anchor}, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, words))) if words else None
+
+
+def _by_anchor(specs: tuple[LineSpec, ...]) -> dict[str, tuple[int, ...]]:
+    """Anchor found → indices of the lines to try: its own, and those with an anchor within it."""
+    words = {spec.anchor for spec in specs if spec.anchor}
+    return {
+        word: tuple(
+            index for index, spec in enumerate(specs) if spec.anchor and spec.anchor in word
+        )
+        for word in words
+    }
+
+
+def _messages(paste: Paste) -> Iterator[_Message]:
+    """The log records, and the lines that belong to none."""
+    behind = 0
+    lines = paste.lines
+    for record in paste.records:
+        for line in lines[behind : record.number - 1]:
+            if line.text and not line.text.isspace():
+                yield _Message(
+                    line.text, line.number, ("", 0), line.process, line.pid, line.pod
+                )
+        behind = max(behind, record.last)
+        yield _Message(
+            record.message, record.number, (record.log_file, record.log_line),
+            record.process, record.pid, record.pod,
+        )  # fmt: skip
+    for line in lines[behind:]:
+        if line.text and not line.text.isspace():
+            yield _Message(
+                line.text, line.number, (line.log_file, line.log_line),
+                line.process, line.pid, line.pod,
+            )  # fmt: skip
+
+
+def _processes(paste: Paste, servers: _Servers, table: Table) -> None:
+    """Which ranks spoke: a worker TP3 shows that there are at least four."""
+    seen: set[tuple[str, int, str]] = {
+        (line.pod, line.pid, line.process) for line in paste.lines if line.process
+    }
+    for pod, pid, process in sorted(seen):
+        for kind, rank in _RANK.findall(process):
+            if kind in table.ranks:
+                servers.of(pod, pid).ranks.setdefault(kind, set()).add(int(rank))
+
+
+# -- one line ----------------------------------------------------------------------------------
+
+
+def _apply(
+    spec: LineSpec, message: _Message, servers: _Servers, source: str, table: Table
+) -> None:
+    text = message.text[:LONGEST]
+    hit = spec.pattern.match(text)
+    if hit is None and (spec.anywhere or not message.site[0]):
+        hit = spec.pattern.search(text)
+    if hit is None:
+        return
+    if "start" in spec.marks:
+        server = servers.start(message.pod, message.pid)
+    else:
+        server = servers.of(message.pod, message.pid)
+    for mark in spec.marks:
+        server.marks.setdefault(mark, message.number)
+    why = spec.id.replace("-", " ")
+    for reads in spec.reads:
+        raw: Tree = reads.fixed if reads.constant else hit.holes.get(reads.source)
+        if raw is not None or reads.constant:
+            _add(server, reads, raw, message.number, source, why)
+    for tree in spec.trees:
+        _tree(server, tree, hit, message.number, source, why, table)
+
+
+def _tree(
+    server: Server, spec: TreeSpec, hit: Hit, number: int, source: str, why: str, table: Table
+) -> None:
+    text = hit.holes.get(spec.hole)
+    if not text:
+        return
+    tree, cut = _parsed(spec.form, text)
+    if not isinstance(tree, dict):
+        return
+    if spec.settles:
+        server.settled = True
+        server.complete = server.complete and not cut
+    if not spec.keys:
+        for name, value in flatten(tree, table.rename):
+            if spec.only and name.partition(".")[0] not in spec.only:
+                continue
+            if isinstance(value, str):
+                value = value.removeprefix("torch.")  # as the option is written
+            made = Value(name, value, "log", "this", number, source, "stated", spec.why or why)
+            server.found.append(Found(made, spec.rank))
+        return
+    flat = dict(flatten(tree, {}))
+    for key, wanted in spec.keys.items():
+        for reads in wanted:
+            if key in flat:
+                _add(server, reads, flat[key], number, source, spec.why or why)
+
+
+def _parsed(form: str, text: str) -> tuple[Tree, bool]:
+    if form == "labels":
+        labels: dict[str, Tree] = {name: scalar(value) for name, value in _LABEL.findall(text)}
+        return labels, False
+    if form == "pairs":
+        pairs = read_pairs(text)
+        return pairs.tree, pairs.cut
+    reading = read_literal(text)
+    return (reading.tree, reading.cut) if reading else (None, True)
+
+
+def _add(
+    server: Server, reads: Reads, raw: Tree, number: int, source: str, why: str
+) -> None:
+    value = convert(raw, reads.type, reads.words)
+    if value is _UNREADABLE or value in reads.skip:
+        return
+    certainty = reads.certainty
+    made = Value(
+        reads.name, value, "log", reads.side, number, source, certainty, reads.why or why  # type: ignore[arg-type]
+    )
+    doubt = reads.unless if value in reads.doubt else ""
+    server.found.append(Found(made, reads.rank, doubt))
+
+
+_UNREADABLE = object()
+
+
+def convert(raw: Tree, kind: str, words: Mapping[str, Scalar]) -> object:
+    """``raw`` as the wanted type; ``_UNREADABLE`` when it is none."""
+    if isinstance(raw, dict | list):
+        return _UNREADABLE
+    text = str(raw).strip()
+    if words:
+        return words.get(text, _UNREADABLE)
+    if kind == "auto":
+        return scalar(text) if isinstance(raw, str) else raw
+    if kind == "text":
+        return text.strip("'\"") if raw is not None else _UNREADABLE
+    if kind == "dtype":
+        return text.removeprefix("torch.")
+    if kind == "bool":
+        known = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
+        return known.get(text.lower(), _UNREADABLE)
+    number = scalar(text.replace(",", ""))
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return _UNREADABLE
+    if kind == "number":
+        return number
+    if isinstance(number, float):
+        return _UNREADABLE
+    return number + 1 if kind == "plus_one" else number

@@ -1,0 +1,407 @@
+"""Reads pasted YAML (and JSON) of orchestrators: Kubernetes objects, Helm values, vLLM's own
+``--config`` file, and what Dynamo, KServe, Ray Serve, llm-d and others make of them.
+
+Three places hold vLLM's options: argument lists, scripts in one string, variables that hold
+arguments. The side is told by names and labels around them. YAML nodes are walked, never
+constructed, so that neither tags nor aliases of a hostile text do anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kvdoctor.intake.paste import Line
+from kvdoctor.values.command import Command, find_commands, parse_command, values_of
+from kvdoctor.values.flatten import flatten
+from kvdoctor.values.found import Found, Server
+from kvdoctor.values.listing import write_listing
+from kvdoctor.values.literals import Tree, read_literal, scalar, snake
+from kvdoctor.values.sides import side_in_name, side_of_role
+from kvdoctor.values.table import Table
+from kvdoctor.values.value import Scalar, Value
+
+RANK = 46
+MOST_NODES = 30_000
+DEEPEST = 60
+LONGEST = 200_000
+MOST_BLOCKS = 12
+
+_KEY = re.compile(
+    r"[ \t]{0,120}(?:-[ \t]{1,8}){0,6}[\"']?[A-Za-z_][\w./-]{0,100}[\"']?[ \t]?:(?:[ \t]|$)"
+)
+_DEEP = re.compile(r"(?:-[ \t]){40}|^[ \t]{400}|(?:\?[ \t]){40}", re.MULTILINE)
+_COMMON = frozenset({"host", "port", "model", "seed", "config", "log_level"})  # of any program
+_WORD_LISTS = ("command", "args", "vllmArgs", "extraArgs")
+_HINTS = (
+    "apiVersion:", "args:", "command:", "kv_transfer_config", "kv-transfer-config", "engine_kwargs",
+    "tensor-parallel-size:", "tensor_parallel_size:", "vllmConfig", "parallelism:", '"apiVersion"',
+)  # fmt: skip
+_SIDE_KEYS = frozenset(
+    {"name", "subcomponenttype", "role", "component", "type", "disaggregation_mode"}
+)
+
+
+@dataclass(slots=True)
+class _Scope:
+    """What is known on the way down to a node."""
+
+    side: str = ""
+    path: tuple[str, ...] = ()
+    depth: int = 0
+
+
+@dataclass(slots=True)
+class _Walk:
+    table: Table
+    number: int  # line of the paste where the block starts
+    left: int = MOST_NODES
+    servers: list[Server] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    plain: dict[str, Server] = field(default_factory=dict)  # per side, for values outside lists
+
+    def server(self, side: str) -> Server:
+        if side not in self.plain:
+            self.plain[side] = Server(len(self.servers), side=side)
+            self.servers.append(self.plain[side])
+        return self.plain[side]
+
+
+def blocks(lines: Sequence[Line]) -> Iterator[tuple[str, int]]:
+    """Runs of lines that can be YAML: (text, line number), neither log records nor too long."""
+    run: list[Line] = []
+    count = 0
+    for line in (*lines, None):
+        if line is not None and not line.level and not line.process and not line.native:
+            run.append(line)
+            continue
+        if len(run) > 1 and count < MOST_BLOCKS:
+            for text, number in _trimmed(run):
+                count += 1
+                yield text, number
+        run = []
+
+
+def _trimmed(run: list[Line]) -> Iterator[tuple[str, int]]:
+    """From the first line that looks like a key on, when the run holds a hint at all."""
+    text = "\n".join(line.text for line in run)
+    if len(text) > 40 * LONGEST or not any(hint in text for hint in _HINTS):
+        return
+    start = next((i for i, line in enumerate(run) if _opens(line.text)), None)
+    if start is not None:
+        yield "\n".join(line.text for line in run[start:])[:LONGEST], run[start].number
+
+
+def _opens(text: str) -> bool:
+    return text.startswith(("---", "{")) or bool(_KEY.match(text[:300]))
+
+
+def read_manifest(text: str, table: Table, number: int = 0) -> tuple[list[Server], list[Command]]:
+    """The servers and commands that a YAML or JSON text describes."""
+    walk = _Walk(table, number)
+    for node in _documents(text):
+        _visit(walk, node, _Scope())
+    return walk.servers, walk.commands
+
+
+def _documents(text: str) -> list[Any]:
+    """The nodes of the documents; of a broken text, those of its readable beginning."""
+    if not _harmless(text):
+        return []
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    if loader is yaml.SafeLoader:
+        text = text[: LONGEST // 4]
+    for _ in range(3):
+        nodes: list[Any] = []
+        try:
+            for node in yaml.compose_all(text, Loader=loader):
+                nodes.append(node)
+            return [node for node in nodes if node is not None]
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            kept = text.split("\n")[: mark.line] if mark is not None else []
+            if len(kept) < 2:
+                return nodes
+            text = "\n".join(kept)
+        except (RecursionError, ValueError):
+            return nodes
+    return nodes
+
+
+def _harmless(text: str) -> bool:
+    """Whether nothing in the text nests deeper than the reader may go."""
+    level = deepest = 0
+    for char in re.findall(r"[\[\]{}]", text):
+        level += 1 if char in "[{" else -1
+        deepest = max(deepest, level)
+        level = max(level, 0)
+    return deepest < DEEPEST and not _DEEP.search(text)
+
+
+# -- walking -----------------------------------------------------------------------------------
+
+
+def _visit(walk: _Walk, node: Any, scope: _Scope) -> None:
+    walk.left -= 1
+    if walk.left < 0 or scope.depth > DEEPEST:
+        return
+    if node.id == "sequence":
+        for child in node.value:
+            _visit(walk, child, _deeper(scope, "", scope.side))
+    elif node.id == "mapping":
+        _mapping(walk, node, scope)
+
+
+def _deeper(scope: _Scope, key: str, side: str) -> _Scope:
+    path = (*scope.path, key)[-6:] if key else scope.path
+    return _Scope(side, path, scope.depth + 1)
+
+
+def _mapping(walk: _Walk, node: Any, scope: _Scope) -> None:
+    pairs = list(_pairs(node))
+    side = _own_side(pairs) or scope.side
+    keys = {key for key, _ in pairs}
+    lists = {key: child for key, child in pairs if key in _WORD_LISTS}
+    if lists:
+        _container(walk, pairs, lists, side)
+    options = _options(walk, pairs, scope)
+    for key, child in pairs:
+        inner = _key_side(key, keys) or side
+        if key in lists or key in options or (key == "env" and lists):
+            continue
+        if child.id == "scalar":
+            _scalar(walk, key, child, inner, scope)
+        else:
+            _visit(walk, child, _deeper(scope, key, inner))
+
+
+def _pairs(node: Any) -> Iterator[tuple[str, Any]]:
+    """Keys and values, those of merged mappings behind the own ones."""
+    merged: list[Any] = []
+    for key, value in node.value:
+        if key.id != "scalar":
+            continue
+        if key.value == "<<" and value.id == "mapping":
+            merged.append(value)
+        else:
+            yield str(key.value), value
+    for one in merged[:4]:
+        for key, value in one.value[:200]:
+            if key.id == "scalar" and key.value != "<<":
+                yield str(key.value), value
+
+
+def _own_side(pairs: list[tuple[str, Any]]) -> str:
+    """The side that names and labels of an object tell."""
+    for key, child in pairs:
+        plain = key.rpartition("/")[2].lower().replace("-", "_")
+        side = ""
+        if plain in _SIDE_KEYS and child.id == "scalar":
+            side = side_in_name(str(child.value))
+        elif key in ("metadata", "labels", "matchLabels") and child.id == "mapping":
+            side = _own_side(list(_pairs(child))[:60])
+        if side:
+            return side
+    return ""
+
+
+def _key_side(key: str, keys: set[str]) -> str:
+    """``prefill:``, ``decode_config:``, ``VllmPrefillWorker:``; beside a ``prefill`` key the
+    ``template`` is the decode side."""
+    if key == "template" and "prefill" in keys:
+        return "decode"
+    return side_in_name(key)
+
+
+def _scalar(walk: _Walk, key: str, child: Any, side: str, scope: _Scope) -> None:
+    """A single value: known by its path, a script, or a variable that holds arguments."""
+    text = str(child.value)
+    number = _number(walk, child)
+    path = ".".join(
+        part.lower().replace("_", "").replace("-", "") for part in (*scope.path[-1:], key)
+    )
+    known = {name.replace("_", ""): target for name, target in walk.table.manifest.items()}
+    if path in known:
+        server = walk.server(side)
+        server.found.append(_found(known[path], _typed(child), number))
+    elif "vllm" in text and ("serve" in text or "entrypoints" in text):
+        _script(walk, text, number, side)
+    elif key == "value" and text.lstrip().startswith("--"):
+        _add_command(walk, _of_options(text, walk, number), side)
+
+
+def _script(walk: _Walk, text: str, number: int, side: str) -> bool:
+    found = False
+    for command in find_commands(text, walk.table.flags, number):
+        _add_command(walk, command, side)
+        found = True
+    return found
+
+
+# -- containers --------------------------------------------------------------------------------
+
+
+def _container(
+    walk: _Walk, pairs: list[tuple[str, Any]], lists: dict[str, Any], side: str
+) -> None:
+    """A container: its command and arguments, and the variables beside them."""
+    words: list[str] = []
+    number = 0
+    for key in _WORD_LISTS:
+        child = lists.get(key)
+        if child is None:
+            continue
+        number = number or _number(walk, child)
+        if child.id == "scalar":
+            words += str(child.value).split() if not words else [str(child.value)]
+        elif child.id == "sequence":
+            words += [str(one.value) for one in child.value[:2000] if one.id == "scalar"]
+    env = [pair for key, child in pairs if key == "env" for pair in _env(child)]
+    script = next((word for word in words if "\n" in word or " " in word.strip()), "")
+    shell = bool(words) and words[0].rpartition("/")[2] in ("sh", "bash", "ash")
+    if script and (shell or "vllm serve" in script) and _script(walk, script, number, side):
+        _variables(walk, env, side)
+        return
+    command = parse_command(write_listing(words, env), walk.table.flags, number=0, style="list")
+    if _is_vllm(command, words, walk.table):
+        _add_command(walk, replace(command, number=number), side)
+        _argument_variables(walk, env, side)
+    elif env:
+        _variables(walk, env, side, only_known=True)
+
+
+def _is_vllm(command: Command, words: list[str], table: Table) -> bool:
+    text = " ".join(words[:6])
+    if "vllm" in text:
+        return True
+    known = (table.flags.known | table.flags.booleans | table.flags.many) - _COMMON
+    return any(one.name in known for one in command.arguments)
+
+
+def _env(node: Any) -> Iterator[tuple[str, str]]:
+    """Variables of a container: a list of name and value, or a mapping."""
+    if node.id == "mapping":
+        for key, value in _pairs(node):
+            if value.id == "scalar":
+                yield key, str(value.value)
+        return
+    if node.id != "sequence":
+        return
+    for item in node.value[:500]:
+        if item.id != "mapping":
+            continue
+        fields = {key: value for key, value in _pairs(item) if value.id == "scalar"}
+        if "name" in fields and "value" in fields:
+            yield str(fields["name"].value), str(fields["value"].value)
+
+
+def _variables(
+    walk: _Walk, env: list[tuple[str, str]], side: str, *, only_known: bool = False
+) -> None:
+    known = [pair for pair in env if pair[0].startswith(walk.table.environment)]
+    if only_known and not known:
+        _argument_variables(walk, env, side)
+        return
+    server = walk.server(side)
+    for name, value in known:
+        server.found.append(_found(name, scalar(value), walk.number))
+    _argument_variables(walk, env, side)
+
+
+def _argument_variables(walk: _Walk, env: list[tuple[str, str]], side: str) -> None:
+    """Variables that hold options: VLLM_ADDITIONAL_ARGS and the like."""
+    for _, value in env:
+        if value.lstrip().startswith("--"):
+            _add_command(walk, _of_options(value, walk, walk.number), side)
+
+
+def _of_options(text: str, walk: _Walk, number: int) -> Command:
+    """The command whose options a variable holds."""
+    return parse_command("vllm serve " + text, walk.table.flags, number=number)
+
+
+def _add_command(walk: _Walk, command: Command, side: str) -> None:
+    server = command_server(command, walk.table, len(walk.servers), side)
+    walk.servers.append(server)
+    walk.commands.append(command)
+
+
+def command_server(command: Command, table: Table, order: int, side: str = "") -> Server:
+    """What a command states, as a server of its own."""
+    server = Server(order, side=side)
+    listing = command.style == "list"
+    for name, value, token in values_of(command):
+        if name in table.flags.roles and value is True:
+            server.side = server.side or table.flags.roles[name]
+        if name == "disaggregation_mode":
+            server.side = server.side or side_in_name(str(value))
+        origin = "config" if listing else "command"
+        if name[:1].isupper() and not name.startswith(table.environment):
+            continue
+        number = command.number if listing else command.line_of(token)
+        made = Value(name, value, origin, "this", number, why="launch command")
+        server.found.append(Found(made, RANK - 1))
+    server.side = server.side or side_of_role(server.found, table.roles)
+    return server
+
+
+# -- options as keys ---------------------------------------------------------------------------
+
+
+def _options(walk: _Walk, pairs: list[tuple[str, Any]], scope: _Scope) -> set[str]:
+    """Keys that are vLLM's options: a ``--config`` file, engine_kwargs, vllmConfig."""
+    named = {key: walk.table.flags.name(snake(key)) for key, _ in pairs}
+    flags = walk.table.flags
+    known = (flags.known | flags.booleans | flags.many) - _COMMON
+    options = {key for key, name in named.items() if name in known}
+    strong = {key for key in options if named[key].count("_") >= 1}
+    parent = scope.path[-1].lower() if scope.path else ""
+    holds = parent.replace("_", "").replace("-", "") in (
+        "enginekwargs", "vllmconfig", "engineargs", "vllm", "args", "vllmargs",
+    )  # fmt: skip
+    if not strong or not (holds or not scope.path or "kv_transfer_config" in named.values()):
+        return set()
+    side = _own_side(pairs) or scope.side
+    server = walk.server(side)
+    children = dict(pairs)
+    if "model" in children and children["model"].id == "scalar":
+        options.add("model")
+    for key in sorted(options):
+        child = children[key]
+        number = _number(walk, child)
+        for name, value in flatten({named[key]: _tree(child)}, {}):
+            server.found.append(_found(name, value, number))
+    server.side = server.side or side_of_role(server.found, walk.table.roles)
+    return options
+
+
+def _tree(node: Any, depth: int = 0) -> Tree:
+    if depth > 12:
+        return None
+    if node.id == "mapping":
+        return {key: _tree(value, depth + 1) for key, value in list(_pairs(node))[:300]}
+    if node.id == "sequence":
+        return [_tree(one, depth + 1) for one in node.value[:300]]
+    text = str(node.value)
+    if text[:1] == "{":
+        reading = read_literal(text)
+        if reading is not None and isinstance(reading.tree, dict):
+            return reading.tree
+    return _typed(node)
+
+
+def _typed(node: Any) -> Scalar:
+    text = str(node.value)
+    return text if node.style in ("'", '"') and not text.isdigit() else scalar(text)
+
+
+def _found(name: str, value: Scalar, number: int) -> Found:
+    return Found(Value(name, value, "config", "this", number, why="pasted configuration"), RANK)
+
+
+def _number(walk: _Walk, node: Any) -> int:
+    return walk.number + node.start_mark.line if walk.number else 0
