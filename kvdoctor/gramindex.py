@@ -2,8 +2,8 @@
 
 Every template is entered under runs of eight characters of its skeleton (white space and quotes
 taken out): the rarest one near its beginning, so that a message that is cut off is still found, and
-the rarest one elsewhere, so that a damaged word does not lose it. A lookup asks the dictionary for
-every run of the message.
+the rarest ones of what follows, so that a damaged word or a lost beginning does not lose it. A
+lookup asks the dictionary for every run of the message.
 """
 
 from __future__ import annotations
@@ -106,21 +106,26 @@ def _grams(text: str, size: int) -> list[str]:
 
 
 def _anchors(texts: list[str], counts: Mapping[str, int]) -> set[str]:
-    """The rarest run of the head and the rarest run that does not overlap it."""
-    places: list[tuple[int, int, str]] = []  # (literal text, position in it, run)
+    """The rarest run of the head, and the rarest one of each half of what follows."""
+    places: list[tuple[int, str]] = []  # (position in all literal text, run)
     length = 0
-    head: list[tuple[int, int, str]] = []
-    for number, text in enumerate(texts):
-        for at, gram in enumerate(_grams(text, LONG)):
-            places.append((number, at, gram))
-            if length + at + LONG <= HEAD:
-                head.append(places[-1])
+    for text in texts:
+        places += [(length + at, gram) for at, gram in enumerate(_grams(text, LONG))]
         length += len(text)
     if not places:
         return set()
-    first = min(head or places, key=lambda place: (counts[place[2]], place[:2]))
-    rest = [p for p in places if p[0] != first[0] or abs(p[1] - first[1]) >= LONG]
-    if not rest:
-        return {first[2]}
-    second = min(rest, key=lambda place: (counts[place[2]], place[:2]))
-    return {first[2], second[2]}
+    middle = HEAD + max(0, length - HEAD) // 2
+    found: dict[int, str] = {}
+    for start, end in ((0, HEAD), (HEAD, middle), (middle, length)):
+        part = [
+            (counts[gram], at, gram)
+            for at, gram in places
+            if start <= at and at + LONG <= end and all(abs(at - one) >= LONG for one in found)
+        ]
+        if part:
+            _, at, gram = min(part)
+            found[at] = gram
+    if not found:  # every run lies across a border
+        _, at, gram = min((counts[gram], at, gram) for at, gram in places)
+        found[at] = gram
+    return set(found.values())

@@ -23,6 +23,7 @@ ENOUGH_LITERALS = 24  # literal characters that identify a message that is cut o
 ENOUGH_SHARE = 0.6  # or this share of the template's literal characters
 LONGEST_HOLE = 4000  # skeleton characters of one value when a template is looked for in prose
 LONGEST_CUT = 200  # skeleton characters that may stand behind the last literal of a cut message
+SURE_PIECE = 4  # characters of a literal that mark the border of a value
 MOST_TRIES = 64  # occurrences of one literal that are looked at
 
 _KEEP = re.compile(
@@ -181,50 +182,74 @@ class Branch:
         return self._right(text, ((0, 0, len(first)),))
 
     def anywhere(self, text: Skeleton) -> _Walk | None:
-        """The literals around an occurrence of the longest one."""
-        longest = max(range(len(self.literals)), key=lambda i: len(self.literals[i].chars))
-        literal = self.literals[longest]
+        """The literals around an occurrence of the longest one, or of the second longest when the
+        text begins or ends in the longest."""
+        longest = sorted(range(len(self.literals)), key=lambda i: (-len(self.literals[i].chars), i))
+        for index in longest[:2]:
+            best = self._around(text, index)
+            if best is not None:
+                return best
+        return None
+
+    def _around(self, text: Skeleton, index: int) -> _Walk | None:
+        literal = self.literals[index].chars
         best: _Walk | None = None
-        for start in _occurrences(text.chars, literal.chars, 0):
-            spots = self._left(text, longest, start)
-            if spots is None:
-                continue
-            walk = self._right(text, (*spots, (longest, start, start + len(literal.chars))))
+        for start in _occurrences(text.chars, literal, 0) if literal else ():
+            spots, whole = self._left(text, ((index, start, start + len(literal)),))
+            walk = self._right(text, spots, LONGEST_HOLE)
+            if walk and not whole:
+                walk = self._headless(text, walk)
             if walk and (best is None or walk.chars > best.chars):
                 best = walk
             if best and best.complete:
                 break
         return best
 
-    def _left(self, text: Skeleton, index: int, start: int) -> tuple[_Spot, ...] | None:
-        """The literals before ``index``, nearest first found; None when one is missing."""
-        spots: list[_Spot] = []
+    def _left(self, text: Skeleton, spots: tuple[_Spot, ...]) -> tuple[tuple[_Spot, ...], bool]:
+        """The literals before the first of ``spots``, each as late as it can stand; with False
+        when one is missing."""
+        index, start, _ = spots[0]
         for i in range(index - 1, -1, -1):
             gap, chars = self.gaps[i], self.literals[i].chars
             low = max(0, start - LONGEST_HOLE - len(chars))
             if gap.type:
-                found = _number_before(text.chars, start, gap.type)
-                if found < 0 or not text.chars.endswith(chars, low, found):
-                    return None
-                at = found - len(chars)
-            elif not chars:
-                at = start  # an open beginning: the hole takes nothing that can be told
-            else:
+                end = _number_before(text.chars, start, gap.type)
+                at = end - len(chars) if text.chars.endswith(chars, low, max(end, 0)) else -1
+            elif chars:
                 at = text.chars.rfind(chars, low, start)
-                if at < 0:
-                    return None
-            spots.append((i, at, at + len(chars)))
+            else:
+                at = start  # an open beginning: the hole takes nothing that can be told
+            if at < 0:
+                return spots, False
+            spots = ((i, at, at + len(chars)), *spots)
             start = at
-        first = self.literals[0]
-        if first.chars and _is_word(first.chars[0]) and not text.boundary(start):
-            return None
-        return tuple(reversed(spots))
+        first = self.literals[0].chars
+        return spots, not (first and _is_word(first[0]) and not text.boundary(start))
 
-    def _right(self, text: Skeleton, spots: tuple[_Spot, ...]) -> _Walk | None:
-        """The literals behind the last spot, each as early as it can stand."""
+    def _headless(self, text: Skeleton, walk: _Walk) -> _Walk | None:
+        """A walk whose first literals are missing: only when the text begins in the middle of the
+        message and most of the message is there."""
+        index, start, _ = walk.spots[0]
+        if index == 0 or start > LONGEST_CUT:
+            return None
+        missing = self.literals[index - 1].chars
+        kept = next(
+            (n for n in range(len(missing), 0, -1) if text.chars.startswith(missing[-n:])), 0
+        )
+        count = sum(end - begin for _, begin, end in walk.spots) + kept
+        if count < ENOUGH_SHARE * self.total:
+            return None
+        spots = ((index - 1, 0, kept), *walk.spots) if kept >= SURE_PIECE else walk.spots
+        return _Walk(spots, count, False)
+
+    def _right(
+        self, text: Skeleton, spots: tuple[_Spot, ...], limit: int | None = None
+    ) -> _Walk | None:
+        """The literals behind the last spot, each as early as it can stand; ``limit``: skeleton
+        characters of the longest hole."""
         found = list(spots)
         while found[-1][0] < len(self.gaps):
-            more, whole = self._segment(text, found[-1][0], found[-1][2])
+            more, whole = self._segment(text, found[-1][0], found[-1][2], limit)
             found += more
             if not whole:
                 index, _, at = found[-1]
@@ -237,17 +262,21 @@ class Branch:
         last = self.literals[-1].chars
         return not last or not _is_word(last[-1]) or text.boundary(end)
 
-    def _segment(self, text: Skeleton, index: int, at: int) -> tuple[list[_Spot], bool]:
+    def _segment(
+        self, text: Skeleton, index: int, at: int, limit: int | None
+    ) -> tuple[list[_Spot], bool]:
         """The next literal behind ``at`` and those that numeric holes tie to it; with False what
         could be found of them."""
         if self.gaps[index].type:
             return self._tied(text, index, at)
         literal = self.literals[index + 1]
         if index + 1 == len(self.gaps) and not literal.chars:
-            return [(index + 1, len(text.chars), len(text.chars))], True
+            end = len(text.chars) if limit is None else min(len(text.chars), at + limit)
+            return [(index + 1, end, end)], True
         spare: list[_Spot] = []
         parted: list[_Spot] = []
-        for start in _occurrences(text.chars, literal.chars, at):
+        last = None if limit is None else at + limit + len(literal.chars)
+        for start in _occurrences(text.chars, literal.chars, at, last):
             spots = [(index + 1, start, start + len(literal.chars))]
             if index + 1 < len(self.gaps) and self.gaps[index + 1].type:
                 tied, whole = self._tied(text, index + 1, spots[0][2])
@@ -295,13 +324,13 @@ class Branch:
         """The walk up to the end of a text that stops before the template does."""
         chars = _ELLIPSIS.sub("", text.chars)
         literal = self.literals[index].chars
-        numeric = index > 0 and self.gaps[index - 1].type
         overlap = _overlap(chars, literal, at, anchored=index == 0)
         if index == 0 and overlap < len(chars):
             return None
         if not overlap and len(chars) - at > LONGEST_CUT:
             return None
-        if numeric and not overlap and not _NUMBER[numeric].fullmatch(chars, at):
+        numeric = self.gaps[index - 1].type if index else ""
+        if numeric and not _NUMBER[numeric].fullmatch(chars, at, len(chars) - overlap):
             return None
         count = sum(end - start for _, start, end in spots) + overlap
         if count < ENOUGH_LITERALS and count < ENOUGH_SHARE * self.total:
@@ -325,9 +354,13 @@ class Branch:
         self, holes: dict[str, str], text: Skeleton, index: int, left: int, right: int
     ) -> None:
         gap = self.gaps[index - 1]
+        if left == right and index == 1 and not self.literals[0].chars:
+            return  # where an open beginning starts cannot be told
         start = text.end(left)
         end = text.place(right) if right < len(text.chars) else len(text.text)
         value = text.text[start:end].strip()
+        if gap.type and "\n" in value:
+            value = "".join(value.split())  # a number that a wrapped line breaks in two
         quoted = self.literals[index - 1].quote_right, self.literals[index].quote_left
         if quoted[0] and value[:1] in _QUOTES:
             value = value.lstrip("\\")[1:] if value else value
@@ -358,9 +391,9 @@ def _literal(text: str) -> _Literal:
     )
 
 
-def _occurrences(text: str, literal: str, at: int) -> Iterator[int]:
+def _occurrences(text: str, literal: str, at: int, end: int | None = None) -> Iterator[int]:
     for _ in range(MOST_TRIES):
-        at = text.find(literal, at)
+        at = text.find(literal, at, end)
         if at < 0:
             return
         yield at
