@@ -118,7 +118,7 @@ def _release(text: str, path: Path) -> Iterator[Misfit]:
 
 def _identify(record: Record, tree: Mapping[str, Any]) -> Iterator[Misfit]:
     root: Path = ("identify",) if isinstance(tree["identify"], list) else ("identify", "any")
-    if not record.identify:
+    if not record.identify and not record.danger:  # a danger is found from values
         yield Misfit(("identify",), "no entry: nothing would ever be recognised")
     for index, entry in enumerate(record.identify):
         path = (*root, index)
