@@ -1,9 +1,12 @@
 """Calls vLLM's own guard functions; run with the Python that has vLLM, never imported by kvdoctor.
 
-stdin: one JSON object ``{"calls": [{"id": …, "names": [input, …], "rows": [[value, …], …]}, …]}``.
+stdin: one JSON object ``{"calls": [{"id": …, "names": [input, …], "rows": [[value, …], …]}, …]}``;
+with ``"given": true`` the rows are mappings, from which the caller takes what it has parameters for
+(a further kind of answer is then "missing").
 stdout: JSON lines. First ``{"vllm": version, "file": path}`` or ``{"no_import": reason}``; then one
-line for each call, ``{"call": id, "answers": [[kind, exception, message], …]}`` in the order of the
-rows. Kinds: "returned", "raised", "gone" (the function is not in this build), "broken" (the caller
+line for each call, ``{"call": id, "answers": [[kind, exception, message, line], …]}`` in the order
+of the rows; ``line`` is the source text of the raising line. Kinds: "returned", "raised", "gone"
+(the function is not in this build), "foreign" (this build has no such value), "broken" (the caller
 does not fit this build: that says nothing about the guard).
 """
 
@@ -11,13 +14,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import json
+import linecache
 import os
 import sys
 from pathlib import Path
 from typing import IO, Any
 
 LONGEST_MESSAGE = 4000
+LONGEST_STATEMENT = 6  # lines
 FOLDER = Path(__file__).resolve().parent / "callers"
 PACKAGE = "kvdoctor_callers"
 
@@ -61,6 +67,20 @@ def innermost(error: BaseException) -> BaseException:
     return error
 
 
+def raising_line(error: BaseException) -> str:
+    """Source text of the line that raised: the only mark of an assert without a message."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return ""
+    file, number = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+    lines = [linecache.getline(file, number - back).strip() for back in range(LONGEST_STATEMENT)]
+    if isinstance(error, AssertionError):  # since Python 3.11 the line is that of the condition
+        return next((line for line in lines if line.startswith("assert")), lines[0])
+    return lines[0]
+
+
 def raised_by_caller(error: BaseException) -> bool:
     """True when the innermost frame is one of ours: our builder failed, not vLLM's guard."""
     trace = error.__traceback__
@@ -73,16 +93,18 @@ def answer(caller: Any, values: dict[str, Any], build: Any) -> list[str]:
     try:
         caller(**values)
     except build.GoneError as error:
-        return ["gone", "", str(error)]
+        return ["gone", "", str(error), ""]
+    except build.ForeignValueError as error:
+        return ["foreign", "", str(error), ""]
     except build.MissingFieldError as error:
-        return ["broken", "MissingFieldError", str(error)]
+        return ["broken", "MissingFieldError", str(error), ""]
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         inner = innermost(error)
         kind = "broken" if inner is error and raised_by_caller(error) else "raised"
-        return [kind, type(inner).__name__, str(inner)[:LONGEST_MESSAGE]]
-    return ["returned", "", ""]
+        return [kind, type(inner).__name__, str(inner)[:LONGEST_MESSAGE], raising_line(error)]
+    return ["returned", "", "", ""]
 
 
 def answer_all(
@@ -100,6 +122,17 @@ def answer_all(
             known[key] = answer(caller, dict(zip(names, row, strict=True)), build)
         answers.append(known[key])
     return answers
+
+
+def answer_given(caller: Any, values: dict[str, Any], build: Any) -> list[str]:
+    """Like :func:`answer` for a mapping that may hold more than the caller takes, or less."""
+    parameters = inspect.signature(caller).parameters
+    needed = [name for name, one in parameters.items() if one.default is one.empty]
+    lacking = [name for name in needed if name not in values]
+    if lacking:
+        return ["missing", "", ", ".join(lacking), ""]
+    wanted = {name: value for name, value in values.items() if name in parameters}
+    return answer(caller, wanted, build)
 
 
 def main() -> int:
@@ -125,7 +158,10 @@ def main() -> int:
         if caller is None:
             say({"call": call["id"], "unknown": True, "answers": []})
             continue
-        answered = answer_all(caller, call["names"], call["rows"], build, known)
+        if call.get("given"):
+            answered = [answer_given(caller, row, build) for row in call["rows"]]
+        else:
+            answered = answer_all(caller, call["names"], call["rows"], build, known)
         say({"call": call["id"], "answers": answered})
     return 0
 

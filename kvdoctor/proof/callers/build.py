@@ -20,6 +20,10 @@ class GoneError(Exception):
     """The function or class is not part of this vLLM build."""
 
 
+class ForeignValueError(Exception):
+    """This build does not know such a value at all (a layout of a later release)."""
+
+
 class MissingFieldError(AttributeError):
     """vLLM reads a field that the caller does not provide: the caller is too old for the build."""
 

@@ -12,6 +12,7 @@ from .registry import guard
 CONNECTOR = f"{KV}.v1.nixl.connector"
 WORKER = f"{KV}.v1.nixl.base_worker"
 TOPOLOGY = f"{KV}.utils:TransferTopology"
+LAYOUT_ENUM = "vllm.v1.kv_cache_interface:KVCacheLayout"
 
 
 def _passed(*_: Any, **__: Any) -> Any:
@@ -88,6 +89,19 @@ def context_parallel_peer(
 # ------------------------------------------------------------------ handshake
 
 
+def _layout(name: str) -> str:
+    """A layout as this release writes it into the handshake; "" is the head-major one."""
+    try:
+        known = [member.name for member in find("vllm.config.cache:KVCacheLayout", LAYOUT_ENUM)]
+    except build.GoneError:
+        known = ["HND", "NHD"]
+    if not name:
+        return "HND" if "HND" in known else "LBHNC"
+    if name not in known:
+        raise build.ForeignValueError(f"this release has no KV cache layout {name}")
+    return name
+
+
 def _topology(tp: int, rtp: int, block: int, heads: int, is_mla: bool, rdcp: int) -> Stub:
     real = find(TOPOLOGY)
     made = Stub(
@@ -116,15 +130,16 @@ def _topology(tp: int, rtp: int, block: int, heads: int, is_mla: bool, rdcp: int
     "nixl-ptp-gt-dtp-blocks",
     "nixl-mamba-apc-phys",
     "nixl-nvfp4-reshard",
+    "nixl-prefill-replicates-heads",
 )
 def handshake(
     local_tp_size: int = 2,
     remote_tp_size: int = 2,
     local_block_size: int = 16,
     remote_block_size: int = 16,
-    local_layout: str = "LBHNC",
-    remote_layout: str = "LBHNC",
-    use_mla: bool = False,
+    local_layout: str = "",
+    remote_layout: str = "",
+    is_mla: bool = False,
     has_mamba: bool = False,
     total_num_kv_heads: int = 8,
     local_layers: int = 1,
@@ -145,11 +160,11 @@ def handshake(
     Lengths are bytes of one block of one region; 0 stands for what a model with 64 bytes a token
     and head needs at these TP and block sizes.
     """
-    worker_class = find(f"{WORKER}:NixlBaseConnectorWorker")
+    local_layout, remote_layout = _layout(local_layout), _layout(remote_layout)
     validate = find(f"{WORKER}:NixlBaseConnectorWorker._validate_remote_agent_handshake")
 
     def length(tp: int, block: int) -> int:
-        heads = 1 if use_mla else max(1, total_num_kv_heads // tp)
+        heads = 1 if is_mla else max(1, total_num_kv_heads // tp)
         return 64 * block * heads
 
     here = [local_block_len or length(local_tp_size, local_block_size)] * local_layers
@@ -163,7 +178,7 @@ def handshake(
         remote_tp_size,
         local_block_size,
         total_num_kv_heads,
-        use_mla,
+        is_mla,
         remote_dcp_size,
     )
     worker = Stub(
@@ -173,13 +188,13 @@ def handshake(
         block_size=local_block_size,
         dcp_size=local_dcp_size,
         _has_mamba=has_mamba,
-        use_mla=use_mla,
+        use_mla=is_mla,
         region_group_ids=(),
         dst_region_group_ids={},
         _physical_blocks_per_logical_kv_block=local_physical_blocks,
         vllm_config=Stub(
             cache_config=Stub(enable_prefix_caching=enable_prefix_caching),
-            model_config=Stub(is_deepseek_mla=use_mla),
+            model_config=Stub(is_deepseek_mla=is_mla),
         ),
         use_host_buffer=host_buffer,
         kv_cache_layout=local_layout,
@@ -221,21 +236,19 @@ def handshake(
         region_mem_types=None,
         ssm_sizes=(0, 0),
     )
-    for name in ("_validate_remote_region_members", "_region_split_ratio"):
-        if hasattr(worker_class, name):
-            setattr(worker, name, getattr(worker_class, name).__get__(worker))
     values = {"remote_tp_size": remote_tp_size, "remote_dcp_size": remote_dcp_size}
     validate(worker, peer, **build.accepted_by(validate, values))
 
 
 @guard("nixl-compat-hash")
-def compatibility_hash(same_hash: bool, enforce_handshake_compat: bool) -> None:
+def compatibility_hash(local_hash: str, remote_hash: str, enforce_handshake_compat: bool) -> None:
     """A handshake with a peer on loopback that sends a hash, then bytes that are no metadata."""
     msgspec, zmq = find("msgspec"), find("zmq")
     worker_class = find(f"{WORKER}:NixlBaseConnectorWorker")
-    payload = find(f"{KV}.v1.nixl.metadata:NixlHandshakePayload")
     pack = find("msgspec.msgpack:encode")
-    remote = payload(compatibility_hash="A" if same_hash else "B", agent_metadata_bytes=b"\xc1")
+    remote = find(f"{KV}.v1.nixl.metadata:NixlHandshakePayload")(
+        compatibility_hash=remote_hash, agent_metadata_bytes=b"\xc1"
+    )
     context = zmq.Context()
     socket = context.socket(zmq.REP)
     port = socket.bind_to_random_port("tcp://127.0.0.1")
@@ -251,7 +264,7 @@ def compatibility_hash(same_hash: bool, enforce_handshake_compat: bool) -> None:
         _is_csa_linear=False,
         use_host_buffer=True,
         transfer_topo=Stub(handshake_target_ranks=lambda *_: [0]),
-        compat_hash="A",
+        compat_hash=local_hash,
         enforce_compat_hash=enforce_handshake_compat,
     )
     try:
@@ -259,7 +272,7 @@ def compatibility_hash(same_hash: bool, enforce_handshake_compat: bool) -> None:
     except (msgspec.DecodeError, msgspec.ValidationError):
         return
     except RuntimeError as error:
-        if isinstance(error.__cause__, msgspec.DecodeError | msgspec.ValidationError):
+        if isinstance(error.__cause__, (msgspec.DecodeError, msgspec.ValidationError)):
             return
         raise
     finally:
