@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kvdoctor import __version__
 from kvdoctor.errors import InputError, KvdoctorError
-from kvdoctor.inputs import answers_of, load_knowledge, sources_of
+from kvdoctor.inputs import answers_of, load_knowledge, record_named, sources_of
 
 if TYPE_CHECKING:
     import argparse
@@ -260,7 +260,7 @@ def _diagnose(options: argparse.Namespace) -> int:
     sources = sources_of(options, knowledge)
     if not sources and not options.record:
         raise InputError("nothing to read", remedy="give a FILE, or pipe a log into kvdoctor")
-    record_id = _record_id(options.record, knowledge) if options.record else None
+    record_id = record_named(options.record, knowledge) if options.record else None
     together = bool(options.prefill or options.decode) or record_id is not None
     batches = [sources] if together or not sources else [[source] for source in sources]
     codes: list[int] = []
@@ -324,15 +324,6 @@ def _copy_fix(wanted: str, shown: Report) -> None:
     if fixes[0].proof.level == "unproven" and not wanted:
         raise InputError("the only fix is unproven", remedy=f"name it: --copy {fixes[0].id}")
     print(copy(fixes[0].snippet).told, file=sys.stderr)
-
-
-def _record_id(what: str, knowledge: Knowledge) -> str:
-    found = knowledge.resolve(what)
-    if found is None:
-        near = ", ".join(hit.id for hit in knowledge.search(what)[:3])
-        remedy = f"close: {near}" if near else "kvdoctor search WORDS lists records"
-        raise InputError(f"no record {what!r}", remedy=remedy)
-    return found
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -427,9 +418,9 @@ def _import(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from kvdoctor.importing import import_files
-    from kvdoctor.load import private_folder
+    from kvdoctor.load import config_folder
 
-    done = import_files(options.files, Path(options.out) if options.out else private_folder())
+    done = import_files(options.files, Path(options.out) if options.out else config_folder())
     if options.json:
         print(json.dumps([asdict(one) for one in done], ensure_ascii=False))
     for one in done:

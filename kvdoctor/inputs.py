@@ -67,3 +67,13 @@ def answers_of(sets: Sequence[str]) -> dict[str, object]:
             raise InputError(f"--set {item}: no value", remedy="write --set NAME=VALUE")
         answers[name.strip()] = value.strip()
     return answers
+
+
+def record_named(what: str, knowledge: Knowledge) -> str:
+    """The id of the record meant by an id, a published id, a slug or a url. Raises InputError."""
+    found = knowledge.resolve(what)
+    if found is None:
+        near = ", ".join(hit.id for hit in knowledge.search(what)[:3])
+        remedy = f"close: {near}" if near else "kvdoctor search WORDS lists records"
+        raise InputError(f"no record {what!r}", remedy=remedy)
+    return found

@@ -1,0 +1,91 @@
+"""``kvdoctor prove``: which values to ask the user's own vLLM about, and what to say of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from kvdoctor.errors import InputError
+from kvdoctor.fix import Fix
+from kvdoctor.inputs import answers_of, record_named, sources_of
+from kvdoctor.knowledge import Knowledge
+from kvdoctor.proof import ProofRun, prove
+from kvdoctor.report import Report, read_sources, report
+
+if TYPE_CHECKING:
+    import argparse
+
+PROVEN, NOT_PROVEN, CANNOT_ASK, NEEDS_ANSWERS = 0, 1, 2, 3
+CANNOT = frozenset({"no-vllm", "no-import", "timeout", "no-caller", "unfit"})
+
+
+def run_for(shown: Report, fix: Fix, python: str = "", seconds: float = 180.0) -> ProofRun:
+    """Ask the guard about the values of the report and those after the fix."""
+    assert shown.record is not None and shown.outcome is not None  # noqa: S101
+    return prove(
+        shown.record, dict(shown.outcome.values), dict(fix.values), python=python, seconds=seconds
+    )
+
+
+def prove_fix(shown: Report, fix: Fix) -> str:
+    """What the screen shows: the outcome and how it was found."""
+    return proof_text(run_for(shown, fix), fix)
+
+
+def proof_text(run: ProofRun, fix: Fix) -> str:
+    """A proof run for people."""
+    lines = [("PROVEN: " if run.proven else "NOT PROVEN: ") + run.says, f"  fix: {fix.title}"]
+    if run.python:
+        lines.append(f"  asked: {run.python} ({run.found})")
+    for name, answers in (("before", run.before), ("after", run.after)):
+        for one in answers:
+            message = f": {one.exception}: {one.message}" if one.message else ""
+            lines.append(f"  {name:6} {one.call}: {one.kind}{message}")
+    return "\n".join(lines)
+
+
+def prove_command(options: argparse.Namespace, knowledge: Knowledge) -> int:
+    """Returns 0 proven, 1 not proven, 2 could not ask, 3 answers are missing."""
+    record_id = record_named(options.record, knowledge)
+    record = knowledge.records[record_id]
+    options.prefill = options.decode = []
+    sources = sources_of(options, knowledge) if options.files else []
+    shown = report(
+        read_sources(sources, knowledge),
+        knowledge,
+        record_id=record_id,
+        answers=answers_of(options.sets),
+    )
+    if shown.facts is not None and shown.facts.rejected:
+        name, complaint = shown.facts.rejected[0]
+        raise InputError(f"--set {name}: {complaint}", remedy="correct the value")
+    if shown.asks:
+        for name in shown.asks:
+            spec = record.inputs.get(name)
+            what = spec.ask if spec is not None else "the vLLM release"
+            print(f"kvdoctor: missing: --set {name}=…  ({what})", file=sys.stderr)
+        return NEEDS_ANSWERS
+    fixes = [one.fix for one in shown.fixes if options.fix in (None, one.fix.id)]
+    if not fixes:
+        held = "; ".join(f"{one.id}: {one.why}" for one in shown.withheld)
+        raise InputError("no fix to prove with these values", remedy=held or "check --set")
+    if not options.json:
+        print(
+            "This runs the guard function of the vLLM that is installed here, in a process of "
+            "its own; nothing is downloaded.",
+            file=sys.stderr,
+        )
+    run = run_for(shown, fixes[0], options.python or "", options.seconds)
+    if options.json:
+        print(json.dumps(_document(run, fixes[0], record_id), ensure_ascii=False))
+    else:
+        print(proof_text(run, fixes[0]))
+    if run.proven:
+        return PROVEN
+    return CANNOT_ASK if run.outcome in CANNOT else NOT_PROVEN
+
+
+def _document(run: ProofRun, fix: Fix, record_id: str) -> dict[str, Any]:
+    return {"record": record_id, "fix": fix.id, "proven": run.proven, **asdict(run)}
