@@ -1,0 +1,52 @@
+"""Build hook: puts the compiled form of the knowledge into the wheel.
+
+Run by hatchling (see pyproject.toml), never by kvdoctor itself. An editable install is left alone:
+it reads the folder of the checkout and keeps its compiled form in the user's cache.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    Interface: Any = object
+else:
+    from hatchling.builders.hooks.plugin.interface import BuildHookInterface as Interface
+
+
+def compiled_knowledge(root: Path) -> bytes:
+    """The compiled form of ``root/knowledge``; RuntimeError with every problem when one is left."""
+    sys.path.insert(0, str(root))
+    try:
+        from kvdoctor.compiled import compile_folder, open_compiled, sources_of
+    finally:
+        sys.path.remove(str(root))
+    folder = root / "knowledge"
+    data = compile_folder(folder, sources_of(folder), stamps=False)
+    opened = open_compiled(data)
+    problems = opened.header["problems"] if opened else [["cannot be read back", "", 0, "", ""]]
+    if problems:
+        lines = [f"  {file}:{line}: {field} {say}" for say, file, line, field, _ in problems]
+        raise RuntimeError("the knowledge has errors:\n" + "\n".join(lines))
+    return data
+
+
+class CompileKnowledge(Interface):  # type: ignore[misc]
+    """The hook that hatchling finds in this file."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Called before a wheel is built; ``version`` is "standard" or "editable"."""
+        if version != "standard":
+            return
+        self.folder = tempfile.TemporaryDirectory()
+        target = Path(self.folder.name) / "compiled.kvd"
+        target.write_bytes(compiled_knowledge(Path(self.root)))
+        build_data["force_include"][str(target)] = "kvdoctor/knowledge/compiled.kvd"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Called when the wheel is written."""
+        if version == "standard":
+            self.folder.cleanup()
