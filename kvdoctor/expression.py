@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 LONGEST = 1000  # characters of one expression
+LONGEST_TEXT = 10_000  # characters of a text that an expression joins
 DEEPEST = 40  # nested operations
 
 _PARSE_ONLY = 0x400  # PyCF_ONLY_AST: compile() then gives the tree and runs nothing
@@ -135,6 +136,10 @@ def _bounded(result: Any) -> Result:
     if abs(result) > BIGGEST:
         return UNKNOWN
     return result  # type: ignore[no-any-return]
+
+
+def _short(text: str) -> Result:
+    return text if len(text) <= LONGEST_TEXT else UNKNOWN
 
 
 class _Parser:
@@ -261,8 +266,11 @@ class _Parser:
         if known is None:
             raise self._fail(tree, f"{type(tree.op).__name__} is not part of the language")
         sign, work = known
-        left = self._need(tree.left, self._node(tree.left, depth), _NUMBERS, sign)
-        right = self._need(tree.right, self._node(tree.right, depth), _NUMBERS, sign)
+        left, right = self._node(tree.left, depth), self._node(tree.right, depth)
+        if sign == "+" and left.type in _TEXTS and right.type in _TEXTS:
+            return _strict(lambda one, two: _short(one + two), left, right, type_="text")
+        self._need(tree.left, left, _NUMBERS, sign)
+        self._need(tree.right, right, _NUMBERS, sign)
         whole = left.type == right.type == "int" and sign != "/"
 
         def run(values: Values) -> Result:
