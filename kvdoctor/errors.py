@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class KvdoctorError(Exception):
     """A problem with something the user gave us.
@@ -44,3 +46,11 @@ class ExpressionError(KvdoctorError):
 
 class ImportedRecordError(KvdoctorError):
     """A published record that cannot be turned into a draft."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A remedy that names the known word closest to ``word``; "" when none is close."""
+    import difflib
+
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else ""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from kvdoctor.errors import ExpressionError
+from kvdoctor.errors import ExpressionError, did_you_mean
 from kvdoctor.releases import key as release_key
 from kvdoctor.rendering import check_template, holes_of, render
 from kvdoctor.scalars import BIGGEST, TYPES, UNKNOWN, Result, Scalar, Unknown, Values, read_value
@@ -217,7 +217,7 @@ class _Parser:
             constant = name == "true"
             return Node("bool", lambda values: constant, kind="constant")
         if type_ is None:
-            raise self._fail(tree, f"unknown name {name!r}", _did_you_mean(name, self.types))
+            raise self._fail(tree, f"unknown name {name!r}", did_you_mean(name, self.types))
         self.used.append(name)
 
         def run(values: Values) -> Result:
@@ -405,7 +405,7 @@ class _Parser:
             raise self._fail(
                 tree,
                 f"{name or 'this'} is not a function of the language",
-                _did_you_mean(name, _FUNCTIONS) or "functions: " + " ".join(_FUNCTIONS),
+                did_you_mean(name, _FUNCTIONS) or "functions: " + " ".join(_FUNCTIONS),
             )
         if name == "known":
             return self._known(tree, depth)
@@ -502,10 +502,3 @@ def _joined(one: str, two: str) -> str:
     if {one, two} <= {*_TEXTS, "version"}:
         return "text"
     return ""
-
-
-def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else ""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from kvdoctor.errors import ExpressionError
+from kvdoctor.errors import ExpressionError, did_you_mean
 
 LONGEST = 20_000  # characters of one template
 
@@ -64,12 +64,9 @@ def check_template(text: str, names: Iterable[str]) -> None:
     known = set(names)
     for name in holes_of(text):
         if name not in known:
-            import difflib
-
-            close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
             raise ExpressionError(
                 f"the hole {{{name}}} names nothing that is declared",
-                remedy=f"did you mean {{{close[0]}}}?" if close else "declare it under inputs",
+                remedy=did_you_mean(name, sorted(known)) or "declare it under inputs",
             )
 
 

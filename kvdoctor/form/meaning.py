@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kvdoctor.errors import ExpressionError, KvdoctorError
+from kvdoctor.errors import ExpressionError, KvdoctorError, did_you_mean
 from kvdoctor.expression import TYPES, check_template, parse
-from kvdoctor.form.shape import Misfit, Path, did_you_mean
+from kvdoctor.form.shape import Misfit, Path
 from kvdoctor.record import FixSpec, Identify, Input, Record
 from kvdoctor.releases import key, parse_range
 from kvdoctor.template import Pattern

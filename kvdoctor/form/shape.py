@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kvdoctor.errors import did_you_mean
 from kvdoctor.form.fields import Either, Kind, Leaf, Many, Shape, Table
 
 Path = tuple[str | int, ...]
@@ -84,21 +85,14 @@ def _leaf(tree: Any, kind: Leaf, path: Path) -> Iterator[Misfit]:
         remedy = "put it in quotes" if quote else "leave the key out or give it a text"
         yield Misfit(path, f"a text is expected, not {_what(tree)}", remedy)
     elif kind.choices and tree not in kind.choices:
-        yield Misfit(path, f"{tree!r} is not one of {', '.join(kind.choices)}", _close(tree, kind))
+        yield Misfit(
+            path,
+            f"{tree!r} is not one of {', '.join(kind.choices)}",
+            did_you_mean(tree, kind.choices),
+        )
     elif kind.pattern and not re.fullmatch(kind.pattern, tree):
         say = "lower-case words joined by hyphens" if kind.means == "id" else kind.pattern
         yield Misfit(path, f"{tree!r} does not have the form: {say}")
-
-
-def _close(word: str, kind: Leaf) -> str:
-    return did_you_mean(word, kind.choices)
-
-
-def did_you_mean(word: str, known: tuple[str, ...]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else ""
 
 
 def _is_number(tree: Any, kind: str) -> bool:

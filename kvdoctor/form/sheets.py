@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kvdoctor.errors import KvdoctorError
+from kvdoctor.errors import KvdoctorError, did_you_mean
 from kvdoctor.form.fields import ID, RANGE, TEXT, WORD, Either, Field, Leaf, Many, Shape, Table
-from kvdoctor.form.shape import Misfit, did_you_mean
+from kvdoctor.form.shape import Misfit
 from kvdoctor.template import Pattern
 
 WRAPPER = Shape(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kvdoctor.form.shape import Path, did_you_mean
+from kvdoctor.errors import did_you_mean
+from kvdoctor.form.shape import Path
 from kvdoctor.lint.note import Note, warning
 from kvdoctor.lint.rules import identify_path
 from kvdoctor.phrase import skeleton_of
