@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from kvdoctor.intake.paste import Line
 
 TRACEBACK = "Traceback (most recent call last"
-FRAME = re.compile(r'\s*(?:\|\s+)?File "([^"\n]{1,2000})", line (\w{1,12})(?:, in\b ?(.*))?$')
+# A blank may be lost where a line was broken: "line1055", "inget_response".
+FRAME = re.compile(r'\s*(?:\|\s+)?File ?"([^"\n]{1,2000})", ?line ?(\w{1,12})(?:, ?in ?(.*))?$')
 _BORDERS = "│┃║┆┊╎┇┋"
 _BOX = re.compile(r"^[\s╭╮╰╯─━═┌┐└┘├┤┬┴┼╔╗╚╝╞╡╒╕╘╛┏┓┗┛]{2,}|[\s╭╮╰╯─━═┌┐└┘├┤╔╗╚╝╞╡┏┓┗┛]{2,}$")
 _EDITOR = re.compile(r"\s{0,8}(\d{1,7})(?=$|[\s:|-])[:|-]?")
@@ -119,6 +120,9 @@ def _structure(lines: Sequence[Line]) -> int:
                 votes += 3
             elif _is_frame(before) or _is_frame(second):
                 votes -= 3
+        elif "validation error" in text or "For further information visit " in text:
+            sign = 1 if "validation error" in text else -1
+            votes += sign * (("[type=" in after) - ("[type=" in before))
         elif "rror" in text and _ERROR.match(text):
             votes += (before[:2] == "  ") - (after[:2] == "  ")
         before, second = text, before
@@ -136,9 +140,16 @@ def _indent(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
+def filled(shown: str) -> int:
+    """Columns up to the last character of a line, borders not counted."""
+    if shown.isascii():
+        return len(shown.rstrip())
+    return len(shown.strip(_BORDERS).rstrip())
+
+
 def width_of(lines: Sequence[Line]) -> int:
     """The width at which a terminal broke the lines; 0 when it did not."""
-    lengths = [len(line.shown.rstrip()) for line in lines]
+    lengths = [filled(line.shown) for line in lines]
     width = max(lengths, default=0)
     if not 40 <= width <= MAX_WIDTH:
         return 0

@@ -75,6 +75,7 @@ def pydantic_body(
     errors: list[_Error] = []
     where, position = "", at + 1
     lines = stream.lines
+    depth = syntax.indent(lines[at].text) if at >= first else 0
     while position < len(lines) and position - at < MAX_ERROR_LINES:
         text = lines[position].text
         stripped = text.strip()
@@ -94,7 +95,7 @@ def pydantic_body(
                 break
         elif current is None and len(errors) >= wanted:
             break
-        elif stripped and current is None and _is_place(lines[position].text, stripped):
+        elif stripped and current is None and _is_place(text, stripped, depth):
             where = stripped
         elif stripped:
             if current is None:
@@ -121,10 +122,10 @@ def _foreign(text: str, stripped: str) -> bool:
     return TRACEBACK in text or stripped.startswith((DIRECT, CONTEXT)) or bool(FRAME.match(text))
 
 
-def _is_place(text: str, stripped: str) -> bool:
-    """The name of the field stands unindented above its error."""
+def _is_place(text: str, stripped: str, depth: int) -> bool:
+    """The name of the field stands above its error, indented like the header."""
     return (
-        not text.startswith(" ")
+        syntax.indent(text) <= depth
         and not syntax.PYDANTIC_LINE.match(text)
         and "[type=" not in text
         and " " not in stripped

@@ -16,6 +16,7 @@ MAX_LINES = 2_000_000
 KEPT_HEAD = 200_000  # of a longer text: the banner stands at the start, the failure at the end
 
 MAX_PODS = 64
+MAX_COMMON = 6  # words of a prefix that all lines share
 
 _LEVELS = r"(?:ERROR|WARNING|INFO|DEBUG|CRITICAL)"
 _GLUED = re.compile(
@@ -83,7 +84,7 @@ def lay(text: str) -> Laid:
     work = _undamaged(text, shown, notes)
     known = _Known(names=_bar_names(text, work), few=len(shown) < 8)
     out = _build(text, numbers, shown, work, carried, known)
-    learned = _learn(out)
+    learned = _learn(out) or _common(out.lines)
     if learned:
         notes.append("a prefix common to many lines was cut")
         known = replace(known, learned=learned)
@@ -267,17 +268,12 @@ def _add_slow(
     out: _Out, number: int, shown: str, work: str, known: _Known, base: Head, depth: int
 ) -> None:
     work = _straight(work)
+    if _add_json(out, number, shown, work, known, base, depth):
+        return
     for part in _unglue(work, known):
         head = split(part, known.learned, known.names)
         _inherit(head, base)
         rest = content(part, head)
-        if rest[:1] == "{" and depth < unwrap.MAX_DEPTH and rest.rstrip()[-1:] == "}":
-            value = unwrap.load_json(rest)
-            found = unwrap.records(value) if isinstance(value, dict) else []
-            if found:
-                for record in found:
-                    _add_unwrapped(out, number, record, head, known, depth + 1, shown)
-                continue
         if rest.endswith("\\n"):
             rest = rest[:-2]
         if "\\n" in rest or "#012" in rest:
@@ -292,6 +288,23 @@ def _add_slow(
                 _emit(out, number, line, line, head, known)
             continue
         _emit(out, number, part if part is not work else shown, rest, head, known)
+
+
+def _add_json(
+    out: _Out, number: int, shown: str, work: str, known: _Known, base: Head, depth: int
+) -> bool:
+    """The records of a line that is a JSON object behind its prefixes; whether it is one."""
+    if depth >= unwrap.MAX_DEPTH or "{" not in work or work.rstrip()[-1:] != "}":
+        return False
+    head = split(work, known.learned, known.names)
+    if work[head.end : head.end + 1] != "{":
+        return False
+    value = unwrap.load_json(work[head.end :])
+    found = unwrap.records(value) if isinstance(value, dict) else []
+    _inherit(head, base)
+    for record in found:
+        _add_unwrapped(out, number, record, head, known, depth + 1, shown)
+    return bool(found)
 
 
 def _straight(work: str) -> str:
@@ -337,9 +350,9 @@ def _begins_record(work: str, match: re.Match[str], since: int, known: _Known) -
     if before.endswith(("\\n", "\\r")):
         return False
     process = match.group()[0] == "("
-    if process and _DATED_LEVEL.match(work, match.end()):
-        quiet = not known.few and STANDARD.match(work, since) and last in "\"'`"
-        return not quiet or STANDARD.match(work, since)[3] not in ("INFO", "DEBUG")  # type: ignore[index]
+    if process and not last.isspace() and _DATED_LEVEL.match(work, match.end()):
+        head = None if known.few else STANDARD.match(work, since)
+        return not (head and last in "\"'`" and head[3] in ("INFO", "DEBUG"))
     if last in "\"'`(=,:":
         return False
     if not last.isspace():
@@ -349,8 +362,10 @@ def _begins_record(work: str, match: re.Match[str], since: int, known: _Known) -
         return True
     if process and not _AFTER_PROCESS.match(work, match.end()):
         return False
+    if process and not _DATED_LEVEL.match(work, match.end()) and before.rstrip()[-1:] in ")|>]":
+        return False
     # a token or two before it are a prefix, a sentence is another record
-    return _is_content(work[since:at]) and not (process and before.rstrip()[-1:] in tuple(")|>]"))
+    return _is_content(work[since:at])
 
 
 def _is_content(front: str) -> bool:
@@ -479,6 +494,33 @@ def _learn(out: _Out) -> tuple[re.Pattern[str], ...]:
     return (*sterns, *(re.compile(shape + r"(?: |$)") for shape in shapes[:8]))
 
 
+_TOLD = re.compile(
+    r"usage: |\s{0,4}(?:Value error|Assertion failed), |[\w./ -]{1,80}: error: |\d+ validation error"
+    r"|(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Z]\w{0,80}(?:Error|Exception): "
+)
+
+
+def _common(lines: Sequence[Line]) -> tuple[re.Pattern[str], ...]:
+    """The shape of the first words that all lines share, when an error follows it on one."""
+    texts = [line.text for line in lines if line.text.strip()]
+    if len(texts) < 3 or any(line.process or line.level for line in lines):
+        return ()
+    words = [text.split(" ", MAX_COMMON + 1)[:-1] for text in texts]
+    best: tuple[re.Pattern[str], ...] = ()
+    for count in range(1, MAX_COMMON + 1):
+        front = " ".join(words[0][:count])
+        if len(words[0]) < count or not front.strip() or len(front) > 160:
+            break
+        pattern = re.compile(_shape(front) + r"(?: |$)")
+        matches = [pattern.match(text) for text in texts]
+        if not all(matches):
+            break
+        rests = (text[m.end() :] for text, m in zip(texts, matches, strict=True) if m)
+        if any(_TOLD.match(rest) for rest in rests):
+            best = (pattern,)
+    return best
+
+
 def _stern_pattern(front: str) -> re.Pattern[str]:
     """"pod container", known from lines where a record follows, before any text."""
     pod, _, container = front.partition(" ")
@@ -528,7 +570,7 @@ def _wrapped(lines: list[Line], at: int, width: int) -> tuple[Line, int]:
             break
         if damage.is_start(rest.text):
             break
-        room = width - len(lines[behind - 1].shown.rstrip())
+        room = width - damage.filled(lines[behind - 1].shown)
         full = room == 0 or (room == 1 and not rest.text.startswith(" "))
         broken = frame and behind - at <= 4 and _is_broken(text, line, rest, lines, behind)
         if not broken and not (full and not (frame and rest.text.startswith("    "))):

@@ -41,9 +41,7 @@ REPR_INSIDE = re.compile(
 RAY = re.compile(r"((?:ray\.exceptions\.)?RayTaskError)\(([\w.]{1,100})\): (ray::.{1,400})")
 RAY_CALL = re.compile(r"ray::[\w.:<>]{1,200}\(\)? ?\(pid=\d")
 PYDANTIC_HEAD = re.compile(r"(\d{1,5}) validation errors? for (\S.{0,200})$")
-PYDANTIC_END = re.compile(
-    r" ?\[type=([a-z_]{1,60})(?:, input_value=|, input_type=|\]|$|\s*$)"
-)
+PYDANTIC_END = re.compile(r" ?\[type=([a-z_]{1,60})(?:,|\]|\s*$)")
 PYDANTIC_LINE = re.compile(r"\s{0,8}(Value error|Assertion failed), ")
 PYDANTIC_LINK = "For further information visit https://errors.pydantic.dev"
 ARGPARSE = re.compile(r"((?:[\w./-]{1,80} ){0,4}[\w./-]{1,120}): error: (\S.*)$", re.DOTALL)
