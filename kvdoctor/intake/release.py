@@ -67,13 +67,14 @@ def release_of(
     heads = _agree(_heads(records, places), places.releases)
     if banner:
         return _checked(banner, frames)
-    for how, (candidates, contradicted) in (("frames", frames), ("log-lines", heads)):
+    for how, (candidates, _) in (("frames", frames), ("log-lines", heads)):
         if not candidates:
             continue
         both = [one for one in candidates if one in heads[0]] if how == "frames" else []
         chosen = tuple(both) or candidates
         name = chosen[0] if len(chosen) == 1 else ""
-        return Release(name, chosen, how, patched=contradicted)
+        # heads name a file by its last part only: one that fits nowhere proves nothing
+        return Release(name, chosen, how, patched=frames[1])
     paths, _ = _agree(_paths(failures, places), places.releases)
     if paths and len(paths) < len(places.releases):
         return Release(paths[0] if len(paths) == 1 else "", paths, "paths", patched=frames[1])
