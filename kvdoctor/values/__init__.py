@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 
 from kvdoctor.intake.paste import Line, Paste
 from kvdoctor.values.assume import infer, usual
+from kvdoctor.values.blocks import blocks
 from kvdoctor.values.command import PROGRAM, Command, find_commands, parse_command
+from kvdoctor.values.commanded import command_server
 from kvdoctor.values.environment import read_environment
 from kvdoctor.values.found import CERTAIN, OTHER, Found, Server, placed
 from kvdoctor.values.lines import read_lines
-from kvdoctor.values.manifest import blocks, command_server, read_manifest
-from kvdoctor.values.model import find_configs, read_config
 from kvdoctor.values.sides import side_in_name, side_of_server
 from kvdoctor.values.table import Table, builtin_table, load_table
 from kvdoctor.values.value import SIDES, Scalar, Value, Values
@@ -39,10 +39,13 @@ MOST_CHARS = 2_000_000  # of the lines that are no log records
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A launch command of the text and the side it starts ("this" when nothing tells)."""
+    """A launch command of the text and the side it starts ("this" when nothing tells).
+
+    ``origin``: ``pasted``, or ``log`` when it is restated from the arguments that the log lists."""
 
     command: Command
     side: str = "this"
+    origin: str = "pasted"
 
 
 @dataclass(slots=True)
@@ -90,6 +93,8 @@ def read_command(text: str, table: Table | None = None) -> tuple[Values, Command
 def read_yaml(text: str, table: Table | None = None) -> Values:
     """The values of a manifest, Helm values, or a ``--config`` file."""
     table = table if table is not None else builtin_table()
+    from kvdoctor.values.manifest import read_manifest
+
     servers, _ = read_manifest(text, table, 1)
     pairs = [pair for server in servers for pair in placed(server, server.side or "this")]
     return Values(tuple(_sorted(pairs)))
@@ -98,6 +103,8 @@ def read_yaml(text: str, table: Table | None = None) -> Values:
 def read_hf_config(text: str, table: Table | None = None) -> Values:
     """The values of the model configurations (config.json) in a text."""
     table = table if table is not None else builtin_table()
+    from kvdoctor.values.model import find_configs, read_config
+
     values: list[Value] = []
     for tree, place in find_configs(text):
         values += read_config(tree, table, text.count("\n", 0, place) + 1)
@@ -105,17 +112,35 @@ def read_hf_config(text: str, table: Table | None = None) -> Values:
 
 
 def find_launches(
-    paste: Paste, *, side: str = "this", table: Table | None = None
+    paste: Paste, *, side: str = "this", table: Table | None = None, restate: bool = False
 ) -> tuple[Launch, ...]:
-    """The launch commands of the paste, for the fix stage to change."""
+    """The launch commands of the paste, for the fix stage to change.
+
+    ``restate``: when the paste has none, those that the arguments in its log stand for."""
     table = table if table is not None else builtin_table()
-    reading = _read(paste, table)
+    plain = [line for line in paste.lines if not line.level]
+    launches, manifests = _configured(plain, table)
+    if not launches and not restate:
+        return ()
+    reading = _Reading(read_lines(paste, table), launches, manifests, Server())
     own, _ = _own_side(reading, paste, side, table)
+    if not launches:
+        return tuple(_restated(reading.logs, own, table))
     alone = len(reading.launches) == 1
     return tuple(
         Launch(command, server.side or (own if alone else "this"))
         for command, server in reading.launches
     )
+
+
+def _restated(logs: list[Server], own: str, table: Table) -> Iterable[Launch]:
+    from kvdoctor.values.restate import restated
+
+    for server in reversed(logs):
+        command = restated(server, table)
+        if command is not None:
+            side = own if own != "this" else side_of_server(server, table.roles) or "this"
+            yield Launch(replace(command, number=server.number), side, "log")
 
 
 def side_of(values: Values, paste: Paste | None = None) -> str:
@@ -166,14 +191,24 @@ def _read(paste: Paste, table: Table) -> _Reading:
     plain = [line for line in paste.lines if not line.level]
     loose = Server(0)
     loose.found += read_environment(plain, table.environment)
+    launches, manifests = _configured(plain, table)
+    loose.found += _models(plain, table)
+    return _Reading(logs, launches, manifests, loose)
+
+
+def _configured(
+    plain: list[Line], table: Table
+) -> tuple[list[tuple[Command, Server]], list[Server]]:
+    """The launch commands and manifests in lines that are no log records."""
     launches = _launches(plain, table)
     manifests: list[Server] = []
     for text, number in blocks(plain):
+        from kvdoctor.values.manifest import read_manifest
+
         servers, commands = read_manifest(text, table, number)
         manifests += servers
         launches += _new(commands, launches, table)
-    loose.found += _models(plain, table)
-    return _Reading(logs, launches, manifests, loose)
+    return launches, manifests
 
 
 def _launches(plain: list[Line], table: Table) -> list[tuple[Command, Server]]:
@@ -218,6 +253,8 @@ def _new(
 
 def _models(plain: list[Line], table: Table) -> Iterable[Found]:
     for text, number in _runs(plain, '"model_type"'):
+        from kvdoctor.values.model import find_configs, read_config
+
         for tree, place in find_configs(text):
             for value in read_config(tree, table, number + text.count("\n", 0, place)):
                 yield Found(value, MODEL_RANK)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from kvdoctor.values.literals import Tree
 from kvdoctor.values.value import Value
 
 OTHER = {"prefill": "decode", "decode": "prefill", "this": "other", "other": "this"}
@@ -35,6 +36,8 @@ class Server:
     settled: bool = False  # a complete list of its arguments was read
     ranks: dict[str, set[int]] = field(default_factory=dict)  # "TP" → ranks that spoke
     complete: bool = True  # False when the list of its arguments is cut off
+    arguments: dict[str, Tree] = field(default_factory=dict)  # that list, and the line it stands in
+    number: int = 0
 
     def first(self, name: str) -> Value | None:
         """The best stated or inferred value of ``name`` on this server's own side."""

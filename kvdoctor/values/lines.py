@@ -8,11 +8,11 @@ its records.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kvdoctor import releases
-from kvdoctor.intake.paste import Paste
+from kvdoctor.intake.paste import Line, Paste
 from kvdoctor.template import Hit
 from kvdoctor.values.flatten import flatten
 from kvdoctor.values.found import Found, Server
@@ -32,8 +32,7 @@ _LABEL = re.compile(r'([A-Za-z_]\w{0,80})="([^"\n]{0,400})"')
 class _Message:
     text: str
     number: int
-    site: tuple[str, int]
-    process: str
+    placed: bool  # a log record that names its log call: the message starts the text
     pid: int
     pod: str
 
@@ -91,14 +90,8 @@ def read_lines(paste: Paste, table: Table) -> list[Server]:
     )
     anchors = _anchors(specs)
     by_anchor = _by_anchor(specs)
-    looks: dict[tuple[str, int], int] = {}
     if anchors is not None:
         for message in _messages(paste):
-            if message.site[1]:
-                count = looks.get(message.site, 0)
-                if count >= ENOUGH:
-                    continue
-                looks[message.site] = count + 1
             words = set(anchors.findall(message.text, 0, HEAD))
             for index in sorted({index for word in words for index in by_anchor[word]}):
                 _apply(specs[index], message, servers, paste.name, table)
@@ -124,26 +117,31 @@ def _by_anchor(specs: tuple[LineSpec, ...]) -> dict[str, tuple[int, ...]]:
 
 
 def _messages(paste: Paste) -> Iterator[_Message]:
-    """The log records, and the lines that belong to none."""
+    """The log records, and the lines that belong to none. A log call that was looked at often
+    enough is passed over."""
     behind = 0
-    lines = paste.lines
+    looks: dict[tuple[str, int], int] = {}
     for record in paste.records:
-        for line in lines[behind : record.number - 1]:
-            if line.text and not line.text.isspace():
-                yield _Message(
-                    line.text, line.number, ("", 0), line.process, line.pid, line.pod
-                )
-        behind = max(behind, record.last)
+        if record.number - 1 > behind:
+            yield from _loose(paste.lines[behind : record.number - 1])
+        if record.last > behind:
+            behind = record.last
+        if record.log_line:
+            site = (record.log_file, record.log_line)
+            count = looks.get(site, 0)
+            if count >= ENOUGH:
+                continue
+            looks[site] = count + 1
         yield _Message(
-            record.message, record.number, (record.log_file, record.log_line),
-            record.process, record.pid, record.pod,
-        )  # fmt: skip
-    for line in lines[behind:]:
+            record.message, record.number, bool(record.log_line), record.pid, record.pod
+        )
+    yield from _loose(paste.lines[behind:])
+
+
+def _loose(lines: Sequence[Line]) -> Iterator[_Message]:
+    for line in lines:
         if line.text and not line.text.isspace():
-            yield _Message(
-                line.text, line.number, (line.log_file, line.log_line),
-                line.process, line.pid, line.pod,
-            )  # fmt: skip
+            yield _Message(line.text, line.number, False, line.pid, line.pod)
 
 
 def _processes(paste: Paste, servers: _Servers, table: Table) -> None:
@@ -165,7 +163,7 @@ def _apply(
 ) -> None:
     text = message.text[:LONGEST]
     hit = spec.pattern.match(text)
-    if hit is None and (spec.anywhere or not message.site[0]):
+    if hit is None and (spec.anywhere or not message.placed):
         hit = spec.pattern.search(text)
     if hit is None:
         return
@@ -196,6 +194,7 @@ def _tree(
     if spec.settles:
         server.settled = True
         server.complete = server.complete and not cut
+        server.arguments, server.number = tree, number
     if not spec.keys:
         for name, value in flatten(tree, table.rename):
             if spec.only and name.partition(".")[0] not in spec.only:
@@ -219,7 +218,11 @@ def _parsed(form: str, text: str) -> tuple[Tree, bool]:
     if form == "pairs":
         pairs = read_pairs(text)
         return pairs.tree, pairs.cut
+    if form == "exact" and "..." in text:
+        return None, True
     reading = read_literal(text)
+    if form == "exact" and reading is not None and reading.cut:
+        return None, True
     return (reading.tree, reading.cut) if reading else (None, True)
 
 

@@ -9,12 +9,13 @@ constructed, so that neither tags nor aliases of a hostile text do anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kvdoctor.intake.paste import Line
-from kvdoctor.values.command import Command, find_commands, parse_command, values_of
+from kvdoctor.values.blocks import LONGEST
+from kvdoctor.values.command import Command, find_commands, parse_command
+from kvdoctor.values.commanded import command_server
 from kvdoctor.values.flatten import flatten
 from kvdoctor.values.found import Found, Server
 from kvdoctor.values.listing import write_listing
@@ -26,19 +27,10 @@ from kvdoctor.values.value import Scalar, Value
 RANK = 46
 MOST_NODES = 30_000
 DEEPEST = 60
-LONGEST = 200_000
-MOST_BLOCKS = 12
 
-_KEY = re.compile(
-    r"[ \t]{0,120}(?:-[ \t]{1,8}){0,6}[\"']?[A-Za-z_][\w./-]{0,100}[\"']?[ \t]?:(?:[ \t]|$)"
-)
 _DEEP = re.compile(r"(?:-[ \t]){40}|^[ \t]{400}|(?:\?[ \t]){40}", re.MULTILINE)
 _COMMON = frozenset({"host", "port", "model", "seed", "config", "log_level"})  # of any program
 _WORD_LISTS = ("command", "args", "vllmArgs", "extraArgs")
-_HINTS = (
-    "apiVersion:", "args:", "command:", "kv_transfer_config", "kv-transfer-config", "engine_kwargs",
-    "tensor-parallel-size:", "tensor_parallel_size:", "vllmConfig", "parallelism:", '"apiVersion"',
-)  # fmt: skip
 _SIDE_KEYS = frozenset(
     {"name", "subcomponenttype", "role", "component", "type", "disaggregation_mode"}
 )
@@ -67,35 +59,6 @@ class _Walk:
             self.plain[side] = Server(len(self.servers), side=side)
             self.servers.append(self.plain[side])
         return self.plain[side]
-
-
-def blocks(lines: Sequence[Line]) -> Iterator[tuple[str, int]]:
-    """Runs of lines that can be YAML: (text, line number), neither log records nor too long."""
-    run: list[Line] = []
-    count = 0
-    for line in (*lines, None):
-        if line is not None and not line.level and not line.process and not line.native:
-            run.append(line)
-            continue
-        if len(run) > 1 and count < MOST_BLOCKS:
-            for text, number in _trimmed(run):
-                count += 1
-                yield text, number
-        run = []
-
-
-def _trimmed(run: list[Line]) -> Iterator[tuple[str, int]]:
-    """From the first line that looks like a key on, when the run holds a hint at all."""
-    text = "\n".join(line.text for line in run)
-    if len(text) > 40 * LONGEST or not any(hint in text for hint in _HINTS):
-        return
-    start = next((i for i, line in enumerate(run) if _opens(line.text)), None)
-    if start is not None:
-        yield "\n".join(line.text for line in run[start:])[:LONGEST], run[start].number
-
-
-def _opens(text: str) -> bool:
-    return text.startswith(("---", "{")) or bool(_KEY.match(text[:300]))
 
 
 def read_manifest(text: str, table: Table, number: int = 0) -> tuple[list[Server], list[Command]]:
@@ -328,25 +291,6 @@ def _add_command(walk: _Walk, command: Command, side: str) -> None:
     server = command_server(command, walk.table, len(walk.servers), side)
     walk.servers.append(server)
     walk.commands.append(command)
-
-
-def command_server(command: Command, table: Table, order: int, side: str = "") -> Server:
-    """What a command states, as a server of its own."""
-    server = Server(order, side=side)
-    listing = command.style == "list"
-    for name, value, token in values_of(command):
-        if name in table.flags.roles and value is True:
-            server.side = server.side or table.flags.roles[name]
-        if name == "disaggregation_mode":
-            server.side = server.side or side_in_name(str(value))
-        origin = "config" if listing else "command"
-        if name[:1].isupper() and not name.startswith(table.environment):
-            continue
-        number = command.number if listing else command.line_of(token)
-        made = Value(name, value, origin, "this", number, why="launch command")
-        server.found.append(Found(made, RANK - 1))
-    server.side = server.side or side_of_role(server.found, table.roles)
-    return server
 
 
 # -- options as keys ---------------------------------------------------------------------------

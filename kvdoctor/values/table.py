@@ -8,15 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from kvdoctor.errors import RecordError
 from kvdoctor.template import Pattern
 from kvdoctor.values.value import Scalar
 
-FORMS = ("literal", "pairs", "labels")
+FORMS = ("literal", "exact", "pairs", "labels")
 TYPES = ("auto", "int", "number", "text", "bool", "dtype", "plus_one")
 CERTAINTIES = ("stated", "inferred", "usual")
+_HOLE = re.compile(r"\{([A-Za-z_]\w*)\}")
 ORDINARY = 50  # rank of a source when the data gives none; smaller is better
 
 
@@ -41,7 +43,10 @@ class Reads:
 
 @dataclass(frozen=True, slots=True)
 class TreeSpec:
-    """A hole that holds a structure. Without ``keys`` every key is read under its own name."""
+    """A hole that holds a structure. Without ``keys`` every key is read under its own name.
+
+    Forms: ``literal`` (a repr; of a cut one, what is complete), ``exact`` (a repr that counts only
+    as a whole), ``pairs`` (key=value, …), ``labels`` (key="value",…)."""
 
     hole: str
     form: str = "literal"
@@ -57,13 +62,24 @@ class LineSpec:
     """One message of the log and the values it states."""
 
     id: str
-    pattern: Pattern
+    message: str
     anchor: str
     vllm: str = ""
     reads: tuple[Reads, ...] = ()
     trees: tuple[TreeSpec, ...] = ()
     marks: tuple[str, ...] = ()  # "start": a server begins here; "planned": KV memory is laid out
     anywhere: bool = False  # the template may stand in the middle of the message
+    types: tuple[tuple[str, str], ...] = ()  # holes that take nothing but a number
+
+    @property
+    def pattern(self) -> Pattern:
+        return _compiled(self.message, self.types)
+
+
+@lru_cache(maxsize=512)
+def _compiled(message: str, types: tuple[tuple[str, str], ...]) -> Pattern:
+    """Compiled when first needed: a short paste touches few of the lines."""
+    return Pattern.compile(message, dict(types))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +140,8 @@ class Table:
     mla_models: frozenset[str] = frozenset()
     recurrent_layers: frozenset[str] = frozenset()  # layer types with a state instead of keys
     manifest: Mapping[str, str] = field(default_factory=dict)  # "parallelism.tensor" → name
+    unsaid: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)  # key → values that
+    # vLLM prints without having been told
 
 
 def load_table(data: Mapping[str, object]) -> Table:
@@ -151,6 +169,10 @@ def load_table(data: Mapping[str, object]) -> Table:
         mla_models=frozenset(_words(model, "mla_models")),
         recurrent_layers=frozenset(_words(model, "recurrent_layers")),
         manifest=_texts(data, "manifest"),
+        unsaid={
+            name: tuple(_plain(one) for one in _seq(values))
+            for name, values in _map(data, "unsaid").items()
+        },
     )
 
 
@@ -186,32 +208,28 @@ def _line(data: Mapping[str, object]) -> LineSpec:
         for name, how in _map(data, "values").items()
         for one in _reads(name, how, f"lines.{ident}.{name}")
     )
-    types = {one.source: one.type for one in reads if one.type in ("int", "number")}
-    pattern = Pattern.compile(message, _hole_types(types, message))
+    types = tuple(
+        (one.source, one.type)
+        for one in reads
+        if one.type in ("int", "number") and one.source
+        and f"{{{one.source}}} tokens" not in message  # those have thousands separators
+    )  # fmt: skip
     trees = tuple(
         _tree(hole, _as_map(how, ident), ident) for hole, how in _map(data, "trees").items()
     )
-    holes = set(pattern.names)
     wanted = {one.source for one in reads if not one.constant} | {tree.hole for tree in trees}
-    if wanted - holes:
-        raise RecordError(f"no hole {', '.join(sorted(wanted - holes))}", field=f"lines.{ident}")
+    if missing := wanted - set(_HOLE.findall(message)):
+        raise RecordError(f"no hole {', '.join(sorted(missing))}", field=f"lines.{ident}")
     return LineSpec(
-        ident, pattern, str(data.get("anchor", "")) or _anchor(message),
+        ident, message, str(data.get("anchor", "")) or _anchor(message),
         str(data.get("vllm", "")), reads, trees, tuple(map(str, _seq(data.get("marks", ())))),
-        bool(data.get("anywhere", False)),
+        bool(data.get("anywhere", False)), types,
     )  # fmt: skip
-
-
-def _hole_types(types: Mapping[str, str], message: str) -> dict[str, str]:
-    """Numeric holes for the matcher; numbers with thousands separators are matched as text."""
-    return {
-        name: kind for name, kind in types.items() if name and f"{{{name}}} tokens" not in message
-    }
 
 
 def _anchor(message: str) -> str:
     """The longest piece of the template's literal text: a line without it is not looked at."""
-    literal = re.sub(r"\{[A-Za-z_]\w*\}", " ", message).replace("{{", "{").replace("}}", "}")
+    literal = _HOLE.sub(" ", message).replace("{{", "{").replace("}}", "}")
     return max((piece.strip("'\"`") for piece in literal.split()), key=len, default="")
 
 
