@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from made_up import WIDGET
+
+from kvdoctor.diagnose import Cause, diagnose, gather
+from kvdoctor.fix import Fix, NotOffered, guard_verdict, offers
+from kvdoctor.record import FixProof, Guard, Record
+from kvdoctor.values.value import Values
+
+
+def cause(record: Record = WIDGET, release: str = "0.32.0", **answers: object) -> Cause:
+    known = {"local_size": 3, "remote_size": 8, "strict": True, **answers}
+    candidates = (release,) if release else ()
+    outcome = diagnose(record, gather(record, Values(), {}, known, candidates))
+    assert isinstance(outcome, Cause), outcome
+    return outcome
+
+
+def offered(record: Record = WIDGET, **more: object) -> dict[str, Fix]:
+    made = offers(record, cause(record, **more))  # type: ignore[arg-type]
+    return {one.id: one for one in made if isinstance(one, Fix)}
+
+
+def withheld(record: Record = WIDGET, **more: object) -> dict[str, NotOffered]:
+    made = offers(record, cause(record, **more))  # type: ignore[arg-type]
+    return {one.id: one for one in made if isinstance(one, NotOffered)}
+
+
+def test_a_fix_carries_the_users_own_values() -> None:
+    fix = offered()["equal"]
+    assert fix.snippet == "--widget-size 8"
+    assert fix.sets == {"local_size": 8}
+    assert fix.applies == {"--widget-size": "8"}
+    assert fix.proof.level == "guard"
+
+
+def test_solve_finds_the_smallest_change_that_the_guard_accepts() -> None:
+    assert offered()["nearest"].snippet == "--widget-size 2"
+    assert offered(local_size=30, remote_size=64)["nearest"].snippet == "--widget-size 32"
+    assert offered()["nearest"].changes == "from 3"
+
+
+def test_advice_that_still_raises_is_not_offered_and_the_reason_is_given() -> None:
+    assert withheld(local_size=4, remote_size=9)["useless"].why.startswith(
+        "vLLM's guard would still raise")
+
+
+def test_a_fix_outside_its_releases_is_not_offered() -> None:
+    assert "0.40.0" in withheld()["later"].why
+
+
+def test_an_unknown_release_must_satisfy_every_variant_of_the_guard() -> None:
+    stricter = replace(
+        WIDGET, guards=(*WIDGET.guards, Guard("local_size > 100", vllm="<0.30.0")))
+    assert "equal" not in {
+        one.id for one in offers(stricter, cause(stricter, release="")) if isinstance(one, Fix)
+    }
+    assert "equal" in offered(stricter)
+
+
+def test_a_guard_that_cannot_be_decided_offers_nothing() -> None:
+    hidden = replace(WIDGET, guards=(Guard("strict and remote_size % local_size == depth"),),
+                     inputs={**WIDGET.inputs, "depth": replace(
+                         WIDGET.inputs["local_size"], name="depth", reads=())})
+    held = withheld(hidden)["equal"]
+    assert held.asks == ("depth",)
+
+
+def test_a_claim_is_shown_as_unproven_outside_the_releases_it_was_proven_for() -> None:
+    claimed = replace(WIDGET.fixes["equal"], proof=FixProof("rerun", "==0.33.0", "ran"))
+    record = replace(WIDGET, fixes={**WIDGET.fixes, "equal": claimed})
+    assert offered(record)["equal"].proof.level == "unproven"
+
+
+def test_a_guard_that_accepts_the_values_before_proves_nothing() -> None:
+    record = replace(WIDGET, guards=(Guard("local_size > 0"),))
+    assert offered(record)["equal"].proof.level == "unproven"
+
+
+def test_unproven_fixes_stand_last() -> None:
+    claimed = replace(WIDGET.fixes["equal"], proof=FixProof("unproven"))
+    record = replace(WIDGET, fixes={**WIDGET.fixes, "equal": claimed})
+    made = [one for one in offers(record, cause(record)) if isinstance(one, Fix)]
+    assert [one.id for one in made][-1] == "equal"
+
+
+def test_hostile_values_are_quoted_for_the_shell() -> None:
+    fix = replace(WIDGET.fixes["equal"], snippet="--name {note}", sets={}, applies={})
+    note = replace(WIDGET.inputs["strict"], name="note", type="text", usual={})
+    record = replace(WIDGET, guards=(), inputs={**WIDGET.inputs, "note": note},
+                     fixes={**WIDGET.fixes, "equal": fix})
+    snippet = offered(record, note="$(reboot); rm -rf ~")["equal"].snippet
+    assert snippet == "--name '$(reboot); rm -rf ~'"
+
+
+def test_an_upgrade_is_judged_by_the_guard_of_the_new_release() -> None:
+    gone = replace(WIDGET, guards=(Guard("not strict or remote_size % local_size == 0",
+                                         vllm=">=0.30.0,<0.33.0"),))
+    upgrade = replace(gone.fixes["later"], vllm="", sets={"vllm_release": "'0.33.0'"})
+    record = replace(gone, fixes={**gone.fixes, "later": upgrade})
+    assert offered(record)["later"].proof.level == "guard"
+    stays = replace(WIDGET, fixes={**WIDGET.fixes, "later": upgrade})
+    assert "still raise" in withheld(stays)["later"].why
+
+
+def test_the_verdict_names_the_release_for_which_it_fails() -> None:
+    verdict = guard_verdict(
+        WIDGET, {"local_size": 3, "remote_size": 8, "strict": True}, ("0.29.0", "0.31.0"))
+    assert verdict.accepted is False
+    assert verdict.failing == "0.31.0"
