@@ -62,37 +62,73 @@ def sources_of(folder: Path) -> Sources:
     return Sources(tuple(found))
 
 
-def compile_folder(folder: Path, sources: Sources, *, stamps: bool) -> bytes:
+def compile_folder(
+    folder: Path, sources: Sources, *, stamps: bool, before: Compiled | None = None
+) -> bytes:
     """The compiled form of ``folder``. Broken files are left out and told in its problems.
 
-    ``stamps``: remember the times of change too, for a copy in the user's cache."""
+    ``stamps``: remember the times of change too, for a copy in the user's cache. ``before``: an
+    older compiled form; records whose file is unchanged are taken from it."""
     trees: dict[str, Any] = {}
     records: list[tuple[Record, dict[str, Any]]] = []
     problems: list[RecordError] = []
+    kept = _unchanged(before, sources) if before else {}
     seen: dict[str, str] = {}
     for path, _, _ in sources.files:
-        text, errors = _read_text(folder / path)
-        if text is None:
-            problems += errors
-        elif _is_sheet(path, text):
-            tree, errors = _sheet(text, path)
-            problems += errors
-            if tree is not None:
-                trees[Path(path).stem] = tree
-        else:
-            record, errors = _record(text, path, seen)
-            problems += errors
-            if record:
-                records.append(record)
+        sheet, tree, errors = (False, kept[path], []) if path in kept else _file(folder, path)
+        if tree is not None and sheet:
+            trees[Path(path).stem] = tree
+        elif tree is not None and tree["id"] in seen:
+            say = f"the id {tree['id']!r} is already taken by {seen[tree['id']]}"
+            errors = [RecordError(say, file=path, line=1, field="id")]
+        elif tree is not None:
+            seen[tree["id"]] = path
+            records.append((_record_of(tree, path), tree))
+        problems += errors
     header, body = _layout(records)
     header |= {
         "format": FORMAT,
+        "maker": _maker() if stamps else 0,
         "sources": sources.stamps if stamps else sources.sizes,
         "stamps": stamps,
         "trees": trees,
         "problems": [[e.problem, e.file, e.line, e.field, e.remedy] for e in problems],
     }
     return _dump(header) + b"\n" + body
+
+
+def _maker() -> int:
+    """When the code that reads records was changed last: in a checkout it changes without a
+    release, and what it accepted before may be wrong now."""
+    import os
+
+    with os.scandir(Path(__file__).parent / "form") as entries:
+        return max((e.stat().st_mtime_ns for e in entries if e.name.endswith(".py")), default=0)
+
+
+def _file(folder: Path, path: str) -> tuple[bool, Any, list[RecordError]]:
+    """One file: whether it stands beside the records, its tree or None, its problems."""
+    from kvdoctor.form.read import read_record
+
+    text, errors = _read_text(folder / path)
+    if text is None:
+        return False, None, errors
+    if _is_sheet(path, text):
+        return True, *_sheet(text, path)
+    return False, *read_record(text, path, Path(path).stem)
+
+
+def _unchanged(before: Compiled, sources: Sources) -> dict[str, dict[str, Any]]:
+    """Trees of the records whose files are as they were."""
+    if not before.header.get("stamps") or before.header.get("maker") != _maker():
+        return {}
+    old = {path: (size, time) for path, size, time in before.header["sources"]}
+    same = {path for path, size, time in sources.files if old.get(path) == (size, time)}
+    return {
+        file: before.tree(offset, length)
+        for _, file, offset, length in before.header["records"]
+        if file in same
+    }
 
 
 def _dump(value: Any) -> bytes:
@@ -127,20 +163,10 @@ def _sheet(text: str, path: str) -> tuple[Any, list[RecordError]]:
     return tree, errors
 
 
-def _record(
-    text: str, path: str, seen: dict[str, str]
-) -> tuple[tuple[Record, dict[str, Any]] | None, list[RecordError]]:
+def _record_of(tree: dict[str, Any], path: str) -> Record:
     from kvdoctor.form.decode import record_of
-    from kvdoctor.form.read import read_record
 
-    tree, errors = read_record(text, path, Path(path).stem)
-    if tree is None:
-        return None, errors
-    if tree["id"] in seen:
-        say = f"the id {tree['id']!r} is already taken by {seen[tree['id']]}"
-        return None, [RecordError(say, file=path, line=1, field="id")]
-    seen[tree["id"]] = path
-    return (record_of(tree, file=path), tree), []
+    return record_of(tree, file=path)
 
 
 def _layout(records: list[tuple[Record, dict[str, Any]]]) -> tuple[dict[str, Any], bytes]:
@@ -232,5 +258,7 @@ def open_compiled(data: bytes) -> Compiled | None:
 
 def is_fresh(compiled: Compiled, sources: Sources) -> bool:
     """Whether ``compiled`` was made from these files."""
-    wanted = sources.stamps if compiled.header.get("stamps") else sources.sizes
-    return bool(compiled.header.get("sources") == wanted)
+    if not compiled.header.get("stamps"):
+        return bool(compiled.header.get("sources") == sources.sizes)
+    same = compiled.header.get("sources") == sources.stamps
+    return bool(same and compiled.header.get("maker") == _maker())

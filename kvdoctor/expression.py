@@ -138,10 +138,6 @@ def _bounded(result: Any) -> Result:
     return result  # type: ignore[no-any-return]
 
 
-def _short(text: str) -> Result:
-    return text if len(text) <= LONGEST_TEXT else UNKNOWN
-
-
 class _Parser:
     """Turns one text into nodes. Every method gives the node for one kind of tree."""
 
@@ -268,7 +264,7 @@ class _Parser:
         sign, work = known
         left, right = self._node(tree.left, depth), self._node(tree.right, depth)
         if sign == "+" and left.type in _TEXTS and right.type in _TEXTS:
-            return _strict(lambda one, two: _short(one + two), left, right, type_="text")
+            return _strict(_glued, left, right, type_="text")
         self._need(tree.left, left, _NUMBERS, sign)
         self._need(tree.right, right, _NUMBERS, sign)
         whole = left.type == right.type == "int" and sign != "/"
@@ -464,6 +460,10 @@ _TEXT_FUNCTIONS: dict[str, Callable[[Any, Any], bool]] = {
     "endswith": lambda text, part: text.endswith(part),
     "contains": lambda text, part: part in text,
 }
+
+
+def _glued(one: str, two: str) -> Result:
+    return one + two if len(one) + len(two) <= LONGEST_TEXT else UNKNOWN
 
 
 def _round(number: float, digits: int = 0) -> float | int:

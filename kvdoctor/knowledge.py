@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kvdoctor.errors import KvdoctorError
-from kvdoctor.expression import UNKNOWN, read_value
 from kvdoctor.gramindex import PatternIndex
 from kvdoctor.record import Identify, Record, Wrapper
+from kvdoctor.scalars import UNKNOWN, read_value
 from kvdoctor.template import Hit, Pattern, Skeleton
 
 if TYPE_CHECKING:

@@ -101,14 +101,15 @@ class _Part:
 
 def _open(folder: Path, *, use_cache: bool, private: bool) -> _Part:
     sources = compiled.sources_of(folder)
-    cached = _cache_file(folder)
-    places = [folder / compiled.NAME, *([cached] if use_cache else [])]
-    for place in places:
-        found = _read(place)
-        if found is not None and compiled.is_fresh(found, sources):
-            return _Part(folder, found, private)
-    data = compiled.compile_folder(folder, sources, stamps=True)
-    if use_cache:
+    shipped = _read(folder / compiled.NAME)
+    if shipped is not None and compiled.is_fresh(shipped, sources):
+        return _Part(folder, shipped, private)
+    cached = _cache_file(folder) if use_cache else None
+    known = _read(cached) if cached else None
+    if known is not None and compiled.is_fresh(known, sources):
+        return _Part(folder, known, private)
+    data = compiled.compile_folder(folder, sources, stamps=True, before=known)
+    if cached:
         _write(cached, data)
     made = compiled.open_compiled(data)
     assert made is not None  # noqa: S101 - it was made a line above
@@ -116,9 +117,10 @@ def _open(folder: Path, *, use_cache: bool, private: bool) -> _Part:
 
 
 def _cache_file(folder: Path) -> Path:
-    import hashlib
+    from zlib import adler32, crc32
 
-    name = hashlib.sha256(str(folder.absolute()).encode(errors="replace")).hexdigest()[:16]
+    path = str(folder.absolute()).encode(errors="replace")
+    name = f"{crc32(path):08x}{adler32(path):08x}"  # two folders of one name only cost a rebuild
     return cache_folder() / f"knowledge-{__version__}-{compiled.FORMAT}-{name}.kvd"
 
 
