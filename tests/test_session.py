@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from made_up import MISSING, WIDGET, knowledge
 
 from kvdoctor import session
 from kvdoctor.diagnose import Asks, Cause
 from kvdoctor.intake import read
+from kvdoctor.knowledge import Knowledge
 from kvdoctor.report import Source
 from kvdoctor.session import State
 
@@ -25,10 +28,21 @@ def test_one_plausible_error_leads_straight_to_its_questions() -> None:
     assert shown.asks == ("strict",)
 
 
+BOTH = LOG + "\nKeyError: No widget of size 7 was ever found\n"
+
+
+def test_a_known_consequence_is_no_second_choice() -> None:
+    state = pasted(BOTH)
+    assert state.read is not None
+    assert [one.role for one in state.read.findings] == ["root_cause", "consequence"]
+    assert state.visit.step == "values"
+
+
 def test_several_errors_lead_to_the_choice() -> None:
-    state = pasted(LOG + "\nKeyError: No widget of size 7 was ever found\n")
+    unrelated = Knowledge(records={WIDGET.id: replace(WIDGET, related=()), MISSING.id: MISSING})
+    state = session.paste(session.start(), [Source(read(BOTH))], unrelated)
     assert state.visit.step == "choose"
-    shown = session.view(session.choose(state, 1, KNOWN), KNOWN)
+    shown = session.view(session.choose(state, 1, unrelated), unrelated)
     assert shown is not None
     assert shown.record is MISSING
 
