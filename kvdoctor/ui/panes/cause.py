@@ -44,13 +44,13 @@ class CausePane(Pane):
         if shown is None:
             return
         ascii_only = bool(getattr(self.app, "ascii_only", False))
-        self.query_one("#cause-text", Static).update(_story(shown, ascii_only))
+        self.query_one("#cause-text", Static).update(_story(shown))
         for one in shown.fixes:
             options.add_option(Option(_fix(one), id=one.fix.id))
         options.display = bool(shown.fixes)
         if shown.fixes:
             options.highlighted = 0
-        self.query_one("#after-fixes", Static).update(_rest(shown))
+        self.query_one("#after-fixes", Static).update(_rest(shown, ascii_only))
         self.scroll_home(animate=False)
 
     def marked(self) -> str:
@@ -68,34 +68,33 @@ class CausePane(Pane):
             self.focus()
 
 
-def _story(shown: Report, ascii_only: bool) -> Content:
-    parts: list[Content] = []
+def _story(shown: Report) -> Content:
+    """What is wrong, before the fixes: at 80×24 both must fit on the first page."""
     finding = shown.finding
     title = shown.record.title if shown.record else (finding.title if finding else "")
-    parts.append(text(title, "bold $error"))
+    parts = [text(title, "bold $error")]
     if finding is not None:
-        parts += _found(finding)
+        head = f"{finding.exception}: " if finding.exception else ""
+        parts.append(text(cut(head + (finding.message or "(no message)"), 240)))
+        if finding.owner not in ("vllm", ""):
+            parts.append(text(f"Raised by {finding.owner}, not by vLLM.", "bold"))
+        if finding.hint:
+            parts.append(text(finding.hint, "bold $warning"))
     parts.append(text(""))
     parts += _why(shown)
-    drawn = picture(shown, ascii_only)
-    if drawn:
-        parts += [text(""), text(drawn)]
-    parts += _values(shown)
     return Content("\n").join(parts)
 
 
 def _found(one: Match) -> list[Content]:
-    head = f"{one.exception}: " if one.exception else ""
-    parts = [text(cut(head + (one.message or "(no message)"), 400))]
+    """Where it stands and the lines that prove it."""
     many = f", {one.count} times" if one.count > 1 else ""
     process = f", {one.process}" if one.process else ""
     where = f" at {one.place.file}:{one.place.line}" if one.place is not None else ""
     sure = "" if one.confidence >= 0.9 else f", {one.confidence:.0%} sure"
-    parts.append(text(f"{one.source} line {one.number}{process}{many}{where}{sure}", "dim"))
-    if one.owner not in ("vllm", ""):
-        parts.append(text(f"Raised by {one.owner}, not by vLLM.", "bold"))
-    if one.hint:
-        parts.append(text(one.hint, "bold $warning"))
+    parts = [
+        text("Evidence", "bold"),
+        text(f"{one.source} line {one.number}{process}{many}{where}{sure}", "dim"),
+    ]
     parts += [text(f"{item.number:>6} │ {cut(item.text, 400)}", "$accent") for item in one.evidence]
     for similar in one.similar[:3]:
         parts.append(text(f"similar wording, a guess: {cut(similar, 200)}", "dim"))
@@ -155,22 +154,34 @@ def _fix(one: OfferedFix) -> Content:
     return Content("\n").join(parts)
 
 
-def _rest(shown: Report) -> Content:
+def _rest(shown: Report, ascii_only: bool) -> Content:
+    """Everything that can wait until after the fix."""
     parts: list[Content] = []
-    if shown.withheld:
-        parts.append(text("Not offered", "bold"))
-        parts += [text(f"  {one.title}: {one.why}", "dim") for one in shown.withheld]
-    if shown.record is not None:
-        for published in shown.record.published:
-            for says, verdict, instead in published.advice:
-                if verdict != "true":
-                    parts.append(
-                        text(f'Published advice "{says}": {instead or verdict}', "$warning")
-                    )
     if shown.next:
         parts.append(
             text(f"{len(shown.next)} more would fail next with these values: n", "bold $warning")
         )
     elif shown.dangers:
         parts.append(text("Dangerous with these values: n", "bold $warning"))
+    parts += _advice(shown)
+    drawn = picture(shown, ascii_only)
+    if drawn:
+        parts += [text(""), text(drawn)]
+    if shown.finding is not None:
+        parts += [text(""), *_found(shown.finding)]
+    parts += _values(shown)
     return Content("\n").join(parts) if parts else Content("")
+
+
+def _advice(shown: Report) -> list[Content]:
+    """Fixes that are not offered and published advice that does not hold, each with the reason."""
+    parts: list[Content] = []
+    if shown.withheld:
+        parts.append(text("Not offered", "bold"))
+        parts += [text(f"  {one.title}: {one.why}", "dim") for one in shown.withheld]
+    for published in shown.record.published if shown.record is not None else ():
+        for says, verdict, instead in published.advice:
+            if verdict != "true":
+                told = f'Published advice "{says}": {instead or verdict}'
+                parts.append(text(told, "$warning"))
+    return parts
