@@ -104,17 +104,22 @@ def message_score(
     score -= 8 * (not whole) + 12 * differs + 4 * (not hit.complete)
     if asked.level:
         score += 2 if made.level == asked.level else -2
-    if asked.log_file:
-        name = asked.log_file.replace("\\", "/").rpartition("/")[2]
-        if place.path.rpartition("/")[2] == name:
-            score += 6
-            score += 6 * (asked.log_line in place.lines.values())
+    fits = set(asked.candidates) & set(made.releases)
     if asked.candidates:
-        fits = set(asked.candidates) & set(made.releases)
         score += 1 if fits else -3
-        at = any(place.lines[release] == asked.log_line for release in fits)
-        score += 6 * (asked.log_line > 0 and at)
+    if asked.log_file and made.kind == "log":
+        score += _head_score(asked, place, fits)
     return score
+
+
+def _head_score(asked: Asked, place: Place, fits: set[str]) -> float:
+    """What the "[file.py:LINE]" of a record adds: its own line outweighs any wording."""
+    name = asked.log_file.replace("\\", "/").rpartition("/")[2]
+    if place.path.rpartition("/")[2] != name:
+        return 0
+    if any(place.lines[release] == asked.log_line for release in fits):
+        return 200
+    return 20 if asked.log_line in place.lines.values() else 6
 
 
 def frame_score(at_line: bool, said: bool, told: bool, same_function: bool) -> float:

@@ -85,7 +85,8 @@ class Sites:
             if hit is None or not enough(hit, text):
                 continue
             found += self._hits(row, hit, text, asked, whole)
-        found.sort(key=lambda one: (-one.score, -len(one.releases), one.file, one.line))
+        newest = {release: -index for index, release in enumerate(self.releases)}
+        found.sort(key=lambda one: (-one.score, newest[one.release], -len(one.releases), one.file))
         return tuple(found)
 
     def _hits(
@@ -97,7 +98,7 @@ class Sites:
             return []
         if asked.exception and kind == "log":
             return []
-        differs = asked.exception and kind != "log" and named != asked.exception
+        differs = asked.exception and kind != "log" and named not in ("", asked.exception)
         if differs and hit.literal_chars < MANY:
             return []
         wording = [r for i, r in enumerate(self.releases) if row[4] >> i & 1]
@@ -192,10 +193,10 @@ class Sites:
             return None
         seen = self.by_frame(frame.module, frame.line, frame.function, frame.code, candidates)
         seen = tuple(one for one in seen if one.kind != "log")
-        frames = {one.id: one for one in seen}
-        for one in said:
-            if one.id in frames:
-                return joined(one, frames[one.id])
+        both = [(two.score, one.score, joined(one, two)) for two in seen for one in said
+                if one.id == two.id]  # fmt: skip
+        if both:
+            return max(both, key=lambda pair: pair[:2])[2]
         here = [one for one in said if one.file == frame.module]
         inside = [one for one in here if one.function == frame.function.rpartition(".")[2]]
         for one in inside or here or said[:1]:
@@ -218,7 +219,18 @@ class Sites:
             log_line=record.log_line,
             candidates=candidates,
         )
-        return found[0] if found else None
+        return found[0] if found else self._at_head(record.log_file, record.log_line, candidates)
+
+    def _at_head(self, file: str, line: int, candidates: Sequence[str]) -> SiteHit | None:
+        """The log call at that line of a file with that name, when the release is known: for calls
+        that write nothing but a value."""
+        name = "/" + file.replace("\\", "/").rpartition("/")[2]
+        for path in self._paths if file and line and candidates else ():
+            for place in self._of_path(path) if path.endswith(name) else ():
+                fits = [one for one in candidates if place.lines.get(one) == line]
+                if place.kind == "log" and len(fits) == len(candidates):
+                    return self._worded(hit_at(place, fits, (), None, ""))
+        return None
 
     # -- about a site ---------------------------------------------------------------------------
 

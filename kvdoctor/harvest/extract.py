@@ -19,6 +19,8 @@ from kvdoctor.harvest.wording import (
     template_of,
 )
 
+TELLING = 4  # literal characters without which a template says nothing
+
 _LEVELS = {
     "error": "ERROR",
     "exception": "ERROR",
@@ -143,9 +145,9 @@ class _Reader:
     def _raise(
         self, node: ast.Raise, made: ast.expr, scope: Locals, path: str, known: set[int]
     ) -> None:
-        if isinstance(made, ast.Name) and not made.id[:1].isupper():
+        if isinstance(made, ast.Name) and not _is_class(made.id):
             value = scope.value_of(made.id)
-            if not isinstance(value, ast.Call) or not _class_name(value.func)[:1].isupper():
+            if not isinstance(value, ast.Call) or not _is_class(_class_name(value.func)):
                 return  # an exception that came from elsewhere is passed on
             made = value
         built = _built(made, scope)
@@ -240,6 +242,10 @@ def _is_logger(node: ast.expr) -> bool:
     return name in _LOGGERS or str(name).endswith("logger")
 
 
+def _is_class(name: str) -> bool:
+    return name.lstrip("_")[:1].isupper()
+
+
 def _class_name(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
@@ -250,11 +256,11 @@ def _built(node: ast.expr, scope: Locals) -> Made | None:
     """How an exception is put together; None when ``node`` is no exception we can name."""
     if not isinstance(node, ast.Call):
         name = _class_name(node)
-        return Made(name, (), ()) if name[:1].isupper() else None
+        return Made(name, (), ()) if _is_class(name) else None
     name = _class_name(node.func)
-    if not name[:1].isupper():
+    if name and not _is_class(name):
         helper = scope.names.functions.get(name)
-        return _from_helper(helper, scope.names) if helper is not None else None
+        return _from_helper(helper, scope.names) if helper is not None else Made("", (), ())
     arguments = tuple(
         tuple(scope.texts(one) or [(Hole(hole_name(one)),)])
         for one in node.args
@@ -273,14 +279,14 @@ def _from_helper(helper: FunctionNode, names: Names) -> Made | None:
     inside = Locals(helper, names)
     for node in own_nodes(helper):
         value = node.value if isinstance(node, ast.Return) else None
-        if isinstance(value, ast.Call) and _class_name(value.func)[:1].isupper():
+        if isinstance(value, ast.Call) and _is_class(_class_name(value.func)):
             return _built(value, inside.at(node))
     return None
 
 
 def _templates(found: list[Parts]) -> tuple[str, ...]:
     """Templates with literal text in them, in the order in which they stand in the source."""
-    return tuple(dict.fromkeys(template_of(one) for one in found if literal_size(one) > 1))
+    return tuple(dict.fromkeys(template_of(one) for one in found if literal_size(one) >= TELLING))
 
 
 def _prefix(found: list[Parts]) -> str:
@@ -348,7 +354,8 @@ def message_of(made: Made, classes: dict[str, ErrorClass]) -> tuple[str, ...]:
     elif made.name in {"OSError", "IOError"} and len(made.arguments) > 1:
         found = [("[Errno ", Hole("errno"), "] ", *one) for one in made.arguments[1]]
     if extended:
-        found += [(*one, " (", Hole("details"), ")") for one in found]
+        told = [one for one in found if literal_size(one) >= TELLING]
+        found += [(*one, " (", Hole("details"), ")") for one in told]
     return _templates(found)
 
 

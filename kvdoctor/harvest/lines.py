@@ -9,7 +9,10 @@ from difflib import SequenceMatcher
 from kvdoctor.fingerprints import bare, line_token
 
 _CALM = (ast.Constant, ast.Name, ast.Tuple, ast.List, ast.Dict, ast.Set)
-_LOUD = (ast.Raise, ast.Assert, ast.Import, ast.ImportFrom, ast.With, ast.AsyncWith, ast.For)
+_LOUD = (
+    *(ast.Raise, ast.Assert, ast.Import, ast.ImportFrom, ast.With, ast.AsyncWith, ast.For),
+    *(ast.AsyncFor, ast.AugAssign, ast.ClassDef, ast.Delete),
+)
 
 
 class LineMap:

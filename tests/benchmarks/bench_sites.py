@@ -1,0 +1,116 @@
+"""Self-test of the catalogue: is every site of every release recognised from what it writes?
+
+    python tests/benchmarks/bench_sites.py SOURCES [--every N] [--release R] [--show N]
+
+SOURCES holds folders "vllm-RELEASE". Each site's statement is run (see synthetic.py), its text goes
+through the intake stage, and the catalogue names a site: right when file, function and line are
+those of the statement in the release that wrote it. Prints one line per release and the totals.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from synthetic import Release, Statement, releases
+
+from kvdoctor.harvest.extent import in_sites
+from kvdoctor.intake import read
+from kvdoctor.load import load
+
+
+class Bench:
+    def __init__(self, show: int) -> None:
+        self.knowledge = load(private=False)
+        self.sites = self.knowledge.sites
+        self.show = show
+
+    def release(self, release: Release, every: int) -> Counter[str]:
+        count: Counter[str] = Counter()
+        number = 0
+        paths = sorted(
+            one.relative_to(release.folder).as_posix()
+            for one in (release.folder / "vllm").rglob("*.py")
+        )
+        for path in filter(in_sites, paths):
+            for statement in release.statements(path):
+                number += 1
+                if number % every == 0:
+                    self.one(release, statement, count)
+        return count
+
+    def one(self, release: Release, statement: Statement, count: Counter[str]) -> None:
+        count["sites"] += 1
+        try:
+            text = release.text_of(statement)
+        except Exception as error:
+            count["not run"] += 1
+            self.tell("not run", release, statement, repr(error)[:200])
+            return
+        count[statement.kind] += 1
+        paste = read(text, knowledge=self.knowledge.reading)
+        candidates = paste.release.candidates
+        if statement.kind == "log":
+            # a record without traceback tells its head alone, so its file and line are given away
+            records = [one for one in paste.records if one.log_line]
+            hit = self.sites.of_log(records[0], candidates) if records else None
+        else:
+            failures = [one for one in paste.failures if one.frames]
+            hit = self.sites.of_failure(failures[-1], candidates) if failures else None
+        count["release"] += release.name in candidates
+        count["release alone"] += candidates == (release.name,)
+        place = hit and (hit.file, hit.function)
+        if place == (statement.path, statement.function):
+            count["function"] += 1
+            inside = hit.line <= statement.line <= hit.line + 3
+            lines = {p.lines.get(release.name) for p in self.sites.places(hit.id)}
+            if statement.line in lines or inside:
+                count["right"] += 1
+                return
+        count["wrong" if hit else "none"] += 1
+        self.tell("wrong" if hit else "none", release, statement, f"{hit}\n{text[-700:]}")
+
+    def tell(self, what: str, release: Release, statement: Statement, more: str) -> None:
+        if self.show > 0:
+            self.show -= 1
+            print(f"-- {what}: {release.name} {statement.path}:{statement.line} "
+                  f"{statement.function}\n{more}")  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sources", type=Path)
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--release", default="")
+    parser.add_argument("--show", type=int, default=0)
+    options = parser.parse_args()
+    bench = Bench(options.show)
+    total: Counter[str] = Counter()
+    begun = time.perf_counter()
+    for release in releases(options.sources, options.release):
+        count = bench.release(release, options.every)
+        total += count
+        print(_line(release.name, count), flush=True)
+        release.trees.clear()
+    print(_line("all", total), f"{time.perf_counter() - begun:.0f} s")
+    return 0
+
+
+def _line(name: str, count: Counter[str]) -> str:
+    ran = count["sites"] - count["not run"]
+    share = {what: 100 * count[what] / max(1, ran) for what in ("right", "function", "release")}
+    return (
+        f"{name:8} {ran:6} pastes ({count['not run']} statements could not be run): "
+        f"right site {share['right']:.2f} %, right function {share['function']:.2f} %, "
+        f"release among candidates {share['release']:.2f} %, wrong {count['wrong']}, "
+        f"none {count['none']}"
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
