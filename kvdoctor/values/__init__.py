@@ -82,7 +82,7 @@ def read_command(text: str, table: Table | None = None) -> tuple[Values, Command
     table = table if table is not None else builtin_table()
     command = next(find_commands(text, table.flags, 1), None)
     if command is None and text.lstrip().startswith("-"):
-        command = parse_command("vllm serve " + text.strip(), table.flags, number=1)
+        command = parse_command(text.strip(), table.flags, number=1)
     if command is None:
         return Values(), None
     server = command_server(command, table, 0)
@@ -95,7 +95,8 @@ def read_yaml(text: str, table: Table | None = None) -> Values:
     table = table if table is not None else builtin_table()
     from kvdoctor.values.manifest import read_manifest
 
-    servers, _ = read_manifest(text, table, 1)
+    manifest = read_manifest(text, table, 1)
+    servers = [*(server for _, server in manifest.commands), *manifest.servers]
     pairs = [pair for server in servers for pair in placed(server, server.side or "this")]
     return Values(tuple(_sorted(pairs)))
 
@@ -119,7 +120,7 @@ def find_launches(
     ``restate``: when the paste has none, those that the arguments in its log stand for."""
     table = table if table is not None else builtin_table()
     plain = [line for line in paste.lines if not line.level]
-    launches, manifests = _configured(plain, table)
+    launches, manifests, _ = _configured(plain, table)
     if not launches and not restate:
         return ()
     reading = _Reading(read_lines(paste, table), launches, manifests, Server())
@@ -190,25 +191,34 @@ def _read(paste: Paste, table: Table) -> _Reading:
         infer(server, table, paste.release.candidates, paste.name)
     plain = [line for line in paste.lines if not line.level]
     loose = Server(0)
-    loose.found += read_environment(plain, table.environment)
-    launches, manifests = _configured(plain, table)
-    loose.found += _models(plain, table)
+    launches, manifests, rest = _configured(plain, table)
+    loose.found += read_environment(rest, table.environment)
+    loose.found += _models(rest, table)
     return _Reading(logs, launches, manifests, loose)
 
 
 def _configured(
     plain: list[Line], table: Table
-) -> tuple[list[tuple[Command, Server]], list[Server]]:
-    """The launch commands and manifests in lines that are no log records."""
-    launches = _launches(plain, table)
+) -> tuple[list[tuple[Command, Server]], list[Server], list[Line]]:
+    """The launch commands and manifests in lines that are no log records, and the lines that
+    belong to no manifest."""
+    launches: list[tuple[Command, Server]] = []
     manifests: list[Server] = []
+    taken: list[tuple[int, int]] = []
     for text, number in blocks(plain):
         from kvdoctor.values.manifest import read_manifest
 
-        servers, commands = read_manifest(text, table, number)
-        manifests += servers
-        launches += _new(commands, launches, table)
-    return launches, manifests
+        manifest = read_manifest(text, table, number)
+        launches += manifest.commands
+        manifests += manifest.servers
+        if manifest.commands or manifest.servers:
+            taken.append((number, manifest.last))
+    rest = plain
+    if taken:
+        rest = [
+            line for line in plain if not any(low <= line.number <= high for low, high in taken)
+        ]
+    return [*_launches(rest, table), *launches], manifests, rest
 
 
 def _launches(plain: list[Line], table: Table) -> list[tuple[Command, Server]]:
@@ -237,18 +247,6 @@ def _runs(plain: list[Line], word: str) -> Iterable[tuple[str, int]]:
             budget -= len(text)
             yield text, run[0].number
         run = [line] if line is not None else []
-
-
-def _new(
-    commands: list[Command], launches: list[tuple[Command, Server]], table: Table
-) -> list[tuple[Command, Server]]:
-    """Commands of a manifest that the walk over the plain text did not find."""
-    known = {command.text for command, _ in launches}
-    return [
-        (command, command_server(command, table, 0))
-        for command in commands
-        if command.text not in known
-    ]
 
 
 def _models(plain: list[Line], table: Table) -> Iterable[Found]:

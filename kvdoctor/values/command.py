@@ -74,6 +74,7 @@ class Command:
     number: int = 0
     style: str = "shell"
     flags: Flags = field(default=Flags(), repr=False, compare=False)
+    rows: tuple[int, ...] = field(default=(), repr=False, compare=False)  # of a manifest: lines
 
     def argument(self, name: str, path: str | None = "") -> Argument | None:
         """The option that counts: the last one of that name (and path; None: any path)."""
@@ -84,7 +85,9 @@ class Command:
 
     def line_of(self, token: int) -> int:
         """Line of the paste where a token stands, 0 when unknown."""
-        if not self.number or not 0 <= token < len(self.tokens):
+        if 0 <= token < len(self.rows):
+            return self.rows[token]
+        if self.style == "list" or not self.number or not 0 <= token < len(self.tokens):
             return self.number
         return self.number + self.text.count("\n", 0, self.tokens[token].start)
 
@@ -132,11 +135,22 @@ def parse_command(text: str, flags: Flags, *, number: int = 0, style: str = "she
     if style == "list":
         tokens, env = read_listing(text)
         assigned = tuple(Assignment(*one) for one in env)
-        return _made(text, tokens, -1, assigned, flags, number, style)
+        return _made(text, tokens, _program_of(tokens), assigned, flags, number, style)
     tokens = tuple(Lexer(text).simple_command()[:MOST_TOKENS])
     found = PROGRAM.search(text)
     program = _token_at(tokens, found.end() - 1) if found else -1
     return _made(text, tokens, program, _assignments(tokens, program), flags, number, style)
+
+
+def _program_of(tokens: Sequence[Token]) -> int:
+    """Index of the last word of the program's name in an argument list, -1 when it has none."""
+    words = [token.text for token in tokens[:6]]
+    for index in range(len(words) - 1):
+        if words[index] == "-m":
+            return index + 1
+        if words[index].rpartition("/")[2] == "vllm" and words[index + 1] == "serve":
+            return index + 1
+    return -1
 
 
 def _logical_start(text: str, at: int, behind: int) -> int:

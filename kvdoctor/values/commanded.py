@@ -21,10 +21,11 @@ def command_server(command: Command, table: Table, order: int, side: str = "") -
         if name == "disaggregation_mode":
             server.side = server.side or side_in_name(str(value))
         origin = "config" if listing else "command"
-        if name[:1].isupper() and not name.startswith(table.environment):
-            continue
-        number = command.number if listing else command.line_of(token)
-        made = Value(name, value, origin, "this", number, why="launch command")
+        if name[:1].isupper() and (listing or not name.startswith(table.environment)):
+            continue  # the reader of manifests knows the lines of variables
+        made = Value(
+            name, value, origin, "this", command.line_of(token), why="launch command"
+        )
         server.found.append(Found(made, RANK))
     server.side = server.side or side_of_role(server.found, table.roles)
     return server

@@ -13,13 +13,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kvdoctor.intake.paste import Line
 from kvdoctor.values.blocks import LONGEST
 from kvdoctor.values.command import Command, find_commands, parse_command
 from kvdoctor.values.commanded import command_server
+from kvdoctor.values.environment import read_environment
 from kvdoctor.values.flatten import flatten
 from kvdoctor.values.found import Found, Server
 from kvdoctor.values.listing import write_listing
 from kvdoctor.values.literals import Tree, read_literal, scalar, snake
+from kvdoctor.values.shell import Lexer
 from kvdoctor.values.sides import side_in_name, side_of_role
 from kvdoctor.values.table import Table
 from kvdoctor.values.value import Scalar, Value
@@ -30,6 +33,7 @@ DEEPEST = 60
 
 _DEEP = re.compile(r"(?:-[ \t]){40}|^[ \t]{400}|(?:\?[ \t]){40}", re.MULTILINE)
 _COMMON = frozenset({"host", "port", "model", "seed", "config", "log_level"})  # of any program
+_ENV = ("env", "environment")
 _WORD_LISTS = ("command", "args", "vllmArgs", "extraArgs")
 _SIDE_KEYS = frozenset(
     {"name", "subcomponenttype", "role", "component", "type", "disaggregation_mode"}
@@ -51,7 +55,7 @@ class _Walk:
     number: int  # line of the paste where the block starts
     left: int = MOST_NODES
     servers: list[Server] = field(default_factory=list)
-    commands: list[Command] = field(default_factory=list)
+    commands: list[tuple[Command, Server]] = field(default_factory=list)
     plain: dict[str, Server] = field(default_factory=dict)  # per side, for values outside lists
 
     def server(self, side: str) -> Server:
@@ -61,12 +65,24 @@ class _Walk:
         return self.plain[side]
 
 
-def read_manifest(text: str, table: Table, number: int = 0) -> tuple[list[Server], list[Command]]:
-    """The servers and commands that a YAML or JSON text describes."""
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a YAML or JSON text describes: commands, values outside of commands, and the line of
+    the paste where the readable part ends."""
+
+    commands: tuple[tuple[Command, Server], ...] = ()
+    servers: tuple[Server, ...] = ()
+    last: int = 0
+
+
+def read_manifest(text: str, table: Table, number: int = 0) -> Manifest:
+    """The launch commands and values of a text whose first line is line ``number``."""
     walk = _Walk(table, number)
+    last = 0
     for node in _documents(text):
         _visit(walk, node, _Scope())
-    return walk.servers, walk.commands
+        last = number + max(last, int(node.end_mark.line))
+    return Manifest(tuple(walk.commands), tuple(walk.servers), last)
 
 
 def _documents(text: str) -> list[Any]:
@@ -128,13 +144,15 @@ def _mapping(walk: _Walk, node: Any, scope: _Scope) -> None:
     pairs = list(_pairs(node))
     side = _own_side(pairs) or scope.side
     keys = {key for key, _ in pairs}
-    lists = {key: child for key, child in pairs if key in _WORD_LISTS}
+    lists = {
+        key: child for key, child in pairs if key in _WORD_LISTS and child.id != "mapping"
+    }
     if lists:
         _container(walk, pairs, lists, side)
     options = _options(walk, pairs, scope)
     for key, child in pairs:
         inner = _key_side(key, keys) or side
-        if key in lists or key in options or (key == "env" and lists):
+        if key in lists or key in options or (key in _ENV and lists):
             continue
         if child.id == "scalar":
             _scalar(walk, key, child, inner, scope)
@@ -173,9 +191,9 @@ def _own_side(pairs: list[tuple[str, Any]]) -> str:
 
 
 def _key_side(key: str, keys: set[str]) -> str:
-    """``prefill:``, ``decode_config:``, ``VllmPrefillWorker:``; beside a ``prefill`` key the
-    ``template`` is the decode side."""
-    if key == "template" and "prefill" in keys:
+    """``prefill:``, ``decode_config:``, ``VllmPrefillWorker:``; where a ``template`` stands beside
+    ``prefill``, what belongs to it is the decode side."""
+    if "prefill" in keys and "template" in keys and key in ("template", "parallelism"):
         return "decode"
     return side_in_name(key)
 
@@ -192,7 +210,7 @@ def _scalar(walk: _Walk, key: str, child: Any, side: str, scope: _Scope) -> None
         server = walk.server(side)
         server.found.append(_found(known[path], _typed(child), number))
     elif "vllm" in text and ("serve" in text or "entrypoints" in text):
-        _script(walk, text, number, side)
+        _script(walk, text, number + (child.style in ("|", ">")), side)
     elif key == "value" and text.lstrip().startswith("--"):
         _add_command(walk, _of_options(text, walk, number), side)
 
@@ -202,6 +220,10 @@ def _script(walk: _Walk, text: str, number: int, side: str) -> bool:
     for command in find_commands(text, walk.table.flags, number):
         _add_command(walk, command, side)
         found = True
+    if found:
+        rows = enumerate(text.split("\n")[:500], number)
+        lines = [Line(row, line, line) for row, line in rows]
+        walk.server(side).found += read_environment(lines, walk.table.environment)
     return found
 
 
@@ -212,29 +234,42 @@ def _container(
     walk: _Walk, pairs: list[tuple[str, Any]], lists: dict[str, Any], side: str
 ) -> None:
     """A container: its command and arguments, and the variables beside them."""
-    words: list[str] = []
-    number = 0
+    nodes: list[Any] = []
     for key in _WORD_LISTS:
-        child = lists.get(key)
-        if child is None:
-            continue
-        number = number or _number(walk, child)
-        if child.id == "scalar":
-            words += str(child.value).split() if not words else [str(child.value)]
-        elif child.id == "sequence":
-            words += [str(one.value) for one in child.value[:2000] if one.id == "scalar"]
-    env = [pair for key, child in pairs if key == "env" for pair in _env(child)]
-    script = next((word for word in words if "\n" in word or " " in word.strip()), "")
-    shell = bool(words) and words[0].rpartition("/")[2] in ("sh", "bash", "ash")
-    if script and (shell or "vllm serve" in script) and _script(walk, script, number, side):
+        if (child := lists.get(key)) is not None:
+            nodes += child.value[:2000] if child.id == "sequence" else [child]
+    nodes = [one for one in nodes if one.id == "scalar"]
+    env = [pair for key, child in pairs if key in _ENV for pair in _env(walk, child)]
+    script = next((one for one in nodes if _is_script(str(one.value))), None)
+    if script is not None:
+        line = _number(walk, script) + (script.style in ("|", ">"))
+        if _script(walk, str(script.value), line, side):
+            _variables(walk, env, side)
+            return
+    words, rows = [], []
+    for one in nodes:
+        own = _words(one, len(nodes))
+        words += own
+        rows += [_number(walk, one)] * len(own)
+    listing = write_listing(words, [pair[:2] for pair in env])
+    command = parse_command(listing, walk.table.flags, number=rows[0] if rows else 0, style="list")
+    image = next((str(child.value) for key, child in pairs if key == "image"), "")
+    if "vllm" in image or _is_vllm(command, words, walk.table):
+        _add_command(walk, replace(command, rows=tuple(rows)), side)
+    if env:
         _variables(walk, env, side)
-        return
-    command = parse_command(write_listing(words, env), walk.table.flags, number=0, style="list")
-    if _is_vllm(command, words, walk.table):
-        _add_command(walk, replace(command, number=number), side)
-        _argument_variables(walk, env, side)
-    elif env:
-        _variables(walk, env, side, only_known=True)
+
+
+def _is_script(text: str) -> bool:
+    return ("\n" in text or " " in text.strip()) and "vllm" in text
+
+
+def _words(node: Any, count: int) -> list[str]:
+    """The words of one element; a lone plain text is a command line of its own."""
+    text = str(node.value)
+    if count > 1 or " " not in text:
+        return [text]
+    return [token.text for token in Lexer(text).simple_command()]
 
 
 def _is_vllm(command: Command, words: list[str], table: Table) -> bool:
@@ -245,52 +280,49 @@ def _is_vllm(command: Command, words: list[str], table: Table) -> bool:
     return any(one.name in known for one in command.arguments)
 
 
-def _env(node: Any) -> Iterator[tuple[str, str]]:
-    """Variables of a container: a list of name and value, or a mapping."""
+def _env(walk: _Walk, node: Any) -> Iterator[tuple[str, str, int]]:
+    """Variables of a container (name, value, line): a list of name and value, or a mapping."""
     if node.id == "mapping":
         for key, value in _pairs(node):
             if value.id == "scalar":
-                yield key, str(value.value)
+                yield key, str(value.value), _number(walk, value)
         return
     if node.id != "sequence":
         return
     for item in node.value[:500]:
+        if item.id == "scalar" and "=" in str(item.value):
+            name, _, value = str(item.value).partition("=")
+            yield name, value, _number(walk, item)
         if item.id != "mapping":
             continue
         fields = {key: value for key, value in _pairs(item) if value.id == "scalar"}
         if "name" in fields and "value" in fields:
-            yield str(fields["name"].value), str(fields["value"].value)
+            value = fields["value"]
+            yield str(fields["name"].value), str(value.value), _number(walk, value)
 
 
-def _variables(
-    walk: _Walk, env: list[tuple[str, str]], side: str, *, only_known: bool = False
-) -> None:
-    known = [pair for pair in env if pair[0].startswith(walk.table.environment)]
-    if only_known and not known:
-        _argument_variables(walk, env, side)
-        return
-    server = walk.server(side)
-    for name, value in known:
-        server.found.append(_found(name, scalar(value), walk.number))
+def _variables(walk: _Walk, env: list[tuple[str, str, int]], side: str) -> None:
+    known = [one for one in env if one[0].startswith(walk.table.environment)]
+    server = walk.server(side) if known else Server()
+    for name, value, number in known:
+        server.found.append(_found(name, scalar(value), number))
     _argument_variables(walk, env, side)
 
 
-def _argument_variables(walk: _Walk, env: list[tuple[str, str]], side: str) -> None:
+def _argument_variables(walk: _Walk, env: list[tuple[str, str, int]], side: str) -> None:
     """Variables that hold options: VLLM_ADDITIONAL_ARGS and the like."""
-    for _, value in env:
+    for _, value, number in env:
         if value.lstrip().startswith("--"):
-            _add_command(walk, _of_options(value, walk, walk.number), side)
+            _add_command(walk, _of_options(value, walk, number), side)
 
 
 def _of_options(text: str, walk: _Walk, number: int) -> Command:
     """The command whose options a variable holds."""
-    return parse_command("vllm serve " + text, walk.table.flags, number=number)
+    return parse_command(text.strip(), walk.table.flags, number=number)
 
 
 def _add_command(walk: _Walk, command: Command, side: str) -> None:
-    server = command_server(command, walk.table, len(walk.servers), side)
-    walk.servers.append(server)
-    walk.commands.append(command)
+    walk.commands.append((command, command_server(command, walk.table, 0, side)))
 
 
 # -- options as keys ---------------------------------------------------------------------------
