@@ -22,7 +22,7 @@ _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 # The standard record, alone on a line: nearly every line of a healthy log.
 STANDARD = re.compile(
     r"(?:\(([A-Za-z]\w{0,80}) pid=(\d{1,9})\) )?(ERROR|WARNING|INFO|DEBUG|CRITICAL) "
-    r"(\d\d-\d\d \d\d:\d\d:\d\d) \[([^\s\[\]:]{1,200}):(\d{1,7})\](?: |$)"
+    r"(\d\d-\d\d \d\d:\d\d:\d\d) \[([^\s\[\]:*]{1,200}):(\d{1,7})\](?: |$)"
 )
 # All forms of the logger's head: with or without bracket, date, year, milliseconds.
 _RECORD = re.compile(
@@ -40,7 +40,7 @@ _SQUARE_RANK = re.compile(r"\[(rank\d{1,5})\]:\s?")
 _STAGE = re.compile(rf"\[[\w .:-]{{1,40}}\]\s{{1,4}}(?={_LEVEL}\s|\()")
 _POD = re.compile(r"\[pod/([\w.-]{1,253})/([\w.-]{1,253})\] ?")
 _SQUARE_TIME = re.compile(r"\[(\d{4}-\d\d-\d\d[T ]" + _CLOCK + r"(?:Z|[+-]\d\d:?\d\d)?)\] ?")
-_MPI = re.compile(r"\[\d{1,5},\d{1,5}\]<(?:stdout|stderr)>:\s?")
+_MPI = re.compile(r"\[\d{1,5},\d{1,5}\]<(?:stdout|stderr)>:")
 _LIBRARY = re.compile(rf"([A-Z][A-Za-z]{{1,30}}) ({_LEVEL}): ")
 
 _ISO = re.compile(

@@ -15,6 +15,7 @@ from kvdoctor.intake.prefixes import LEVELS, STANDARD, Head, content, split
 MAX_LINES = 2_000_000
 KEPT_HEAD = 200_000  # of a longer text: the banner stands at the start, the failure at the end
 
+LONG = 400  # columns that prefixes never fill
 MAX_PODS = 64
 MAX_COMMON = 6  # words of a prefix that all lines share
 
@@ -276,18 +277,22 @@ def _add_slow(
         rest = content(part, head)
         if rest.endswith("\\n"):
             rest = rest[:-2]
-        if "\\n" in rest or "#012" in rest:
-            lines = unwrap.escaped_lines(rest) if head.level not in ("INFO", "DEBUG") else None
-            if lines:
-                for line in lines:
-                    _emit(out, number, line, line, head, known)
-                continue
-        flat = unwrap.collapsed(rest) if _may_be_flat(rest) else None
-        if flat:
-            for line in flat:
+        for line in _inner_lines(rest, head) or (None,):
+            if line is None:
+                _emit(out, number, part if part is not work else shown, rest, head, known)
+            else:
                 _emit(out, number, line, line, head, known)
-            continue
-        _emit(out, number, part if part is not work else shown, rest, head, known)
+
+
+def _inner_lines(rest: str, head: Head) -> list[str] | None:
+    """The lines of a text whose line ends were escaped or lost; ``None`` for other text.
+
+    What a user sent to the server, and the server logged, is left alone."""
+    escaped = "\\n" in rest
+    if escaped and head.level in ("INFO", "DEBUG"):
+        return None
+    lines = unwrap.escaped_lines(rest) if escaped or "#012" in rest else None
+    return lines or (unwrap.collapsed(rest) if _may_be_flat(rest) else None)
 
 
 def _add_json(
@@ -332,10 +337,14 @@ def _unglue(work: str, known: _Known) -> list[str]:
     """``work`` parted where another record begins in the middle of the line."""
     if not _may_be_glued(work):
         return [work]
-    cuts = [0]
+    cuts, end = [0], -1
     for match in _GLUED.finditer(work):
         at = match.start()
-        if at and not work[cuts[-1] : at].isspace() and _begins_record(work, match, cuts[-1], known):
+        behind_process, end = at == end, match.end()
+        if behind_process:
+            continue  # the level of the process prefix before it
+        blank = at - cuts[-1] < LONG and not work[cuts[-1] : at].strip()
+        if not blank and _begins_record(work, match, cuts[-1], known):
             cuts.append(at)
     if len(cuts) == 1:
         return [work]
@@ -358,19 +367,21 @@ def _begins_record(work: str, match: re.Match[str], since: int, known: _Known) -
     if not last.isspace():
         # "...it/s](EngineCore pid=1) ERROR", "call(response)(APIServer pid=1)   File"
         return last != ">" and (process or last in "]|)%" or last.isalnum() or known.few)
-    if "it/s" in before or "%|" in work[since:at]:
+    if "it/s" in before or "%|" in work[max(since, at - LONG) : at]:
         return True
     if process and not _AFTER_PROCESS.match(work, match.end()):
         return False
     if process and not _DATED_LEVEL.match(work, match.end()) and before.rstrip()[-1:] in ")|>]":
         return False
     # a token or two before it are a prefix, a sentence is another record
-    return _is_content(work[since:at])
+    return _is_content(work[since : min(at, since + LONG + 1)], known)
 
 
-def _is_content(front: str) -> bool:
+def _is_content(front: str, known: _Known) -> bool:
     """Whether ``front`` holds a record's text, not only prefixes."""
-    head = split(front.rstrip() + " ")
+    if len(front) > LONG:
+        return True
+    head = split(front.rstrip() + " ", known.learned, known.names)
     rest = front[head.end :].strip()
     return (bool(head.log_file or head.level) and bool(rest)) or len(rest.split()) > 6
 
@@ -589,14 +600,16 @@ def _has_head(line: Line) -> bool:
 
 def _is_broken(text: str, line: Line, rest: Line, lines: list[Line], behind: int) -> bool:
     """Whether a frame's line ends before it is complete."""
-    if rest.text.startswith(" "):
-        return False
     if not damage.FRAME.match(text):
-        return damage.FRAME.match(text + rest.text.rstrip()) is not None or text.count('"') == 1
-    if not line.level or behind + 1 >= len(lines):
+        if damage.FRAME.match(text + rest.text.rstrip()):
+            return True
+        return text.count('"') == 1 and not rest.text.startswith(" ")
+    if behind + 1 >= len(lines) or not re.fullmatch(r"[\w.<>]{1,80}", rest.text.rstrip()):
         return False
     after = lines[behind + 1]
-    same = (after.process, after.log_file, after.log_line) == (
+    if not line.level:  # code or a frame follows: the line between is no exception
+        inside = after.text[:4] == "    " or damage.FRAME.match(after.text) is not None
+        return inside and not after.level
+    return (after.process, after.log_file, after.log_line) == (
         line.process, line.log_file, line.log_line,
     )  # fmt: skip
-    return same and re.fullmatch(r"[\w.<>]{1,80}", rest.text.rstrip()) is not None

@@ -201,7 +201,7 @@ def escaped_lines(text: str) -> list[str] | None:
         return None
     if "Traceback (most recent" not in text and "File " not in text:
         return None
-    parts = _ESCAPED.split(text)
+    parts = _ESCAPED.split(_unquoted(text))
     if len(parts) < 3:
         return None
     return [_unescaped(part) for part in parts]
@@ -219,7 +219,16 @@ def escaped_text(text: str) -> str | None:
             return value
     if "{" in body[:400] and load_json(body.partition("\n")[0]) is not None:
         return None  # JSON records: each is unwrapped by itself
-    return _ESCAPED.sub("\n", _unescaped(body.strip("\"'") if body[0] in "\"'" else body))
+    body = body.strip("\"'") if body[0] in "\"'" else _unquoted(body)
+    return _ESCAPED.sub("\n", _unescaped(body))
+
+
+def _unquoted(text: str) -> str:
+    """``text`` without the quote that closes one opened right before a traceback."""
+    start = text.find("Traceback (most")
+    if start > 0 and text[start - 1] in "'\"" and text.rstrip()[-1:] == text[start - 1]:
+        return text.rstrip()[:-1]
+    return text
 
 
 def _unescaped(text: str) -> str:
