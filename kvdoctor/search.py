@@ -63,5 +63,6 @@ def _stem(word: str) -> str:
     """The word without its ending, so that "mismatched" finds "mismatch"."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return word[: -len(ending)]
-    return word
+            word = word[: -len(ending)]
+            break
+    return word[:-1] if word.endswith("e") and len(word) > 4 else word

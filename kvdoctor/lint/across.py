@@ -9,7 +9,7 @@ from kvdoctor.errors import did_you_mean
 from kvdoctor.form.shape import Path
 from kvdoctor.lint.note import Note, warning
 from kvdoctor.lint.rules import identify_path
-from kvdoctor.phrase import skeleton_of
+from kvdoctor.phrase import read, skeleton_of
 from kvdoctor.record import Identify, Record
 from kvdoctor.releases import parse_range
 
@@ -45,14 +45,23 @@ def _related(record: Record, knowledge: Knowledge) -> Iterator[Note]:
             yield Note("related-missing", path, f"no record is called {owner!r}", remedy)
 
 
+def _bare(message: str) -> str:
+    """A message whatever its holes are called and however it is spaced."""
+    ways = [
+        "\0".join(skeleton_of(item) if isinstance(item, str) else "" for item in one.items)
+        for one in read(message)
+    ]
+    return "\n".join(sorted(ways))
+
+
 def _identity(entry: Identify) -> tuple[str, ...]:
     return (
-        skeleton_of(entry.message),
+        _bare(entry.message),
         entry.exception.rpartition(".")[2],
         entry.frame,
         entry.any_frame,
         skeleton_of(entry.code),
-        skeleton_of(entry.before),
+        _bare(entry.before),
         entry.native,
     )
 
@@ -75,12 +84,12 @@ def _duplicates(record: Record, tree: Mapping[str, Any], knowledge: Knowledge) -
 
 
 def _published(record: Record, knowledge: Knowledge) -> Iterator[Note]:
-    for index, one in enumerate(record.published):
-        for name in (one.id, one.slug):
-            owner = knowledge.published.get(name, record.id) if name else record.id
-            if owner != record.id:
-                say = f"{name!r} is published as {owner!r} too"
-                yield warning("published-twice", ("published", index), say)
+    names = {one.id: index for index, one in enumerate(record.published) if one.id}
+    for other in knowledge.records.values():
+        for one in other.published:
+            if other.id != record.id and one.id in names:
+                say = f"{one.id!r} is published as {other.id!r} too"
+                yield warning("published-twice", ("published", names[one.id]), say)
 
 
 def _empty_ranges(tree: Any, releases: tuple[str, ...], path: Path) -> Iterator[Note]:
