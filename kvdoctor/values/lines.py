@@ -122,10 +122,9 @@ def _messages(paste: Paste) -> Iterator[_Message]:
     behind = 0
     looks: dict[tuple[str, int], int] = {}
     for record in paste.records:
-        if record.number - 1 > behind:
+        if record.number - 1 > behind:  # lines joined to the record before may be foreign to it
             yield from _loose(paste.lines[behind : record.number - 1])
-        if record.last > behind:
-            behind = record.last
+        behind = max(behind, record.number)
         if record.log_line:
             site = (record.log_file, record.log_line)
             count = looks.get(site, 0)

@@ -266,20 +266,20 @@ def _tree(hole: str, spec: Mapping[str, object], ident: str) -> TreeSpec:
     form = str(spec.get("form", "literal"))
     if form not in FORMS:
         raise RecordError(f"unknown form {form!r}", field=f"lines.{ident}.trees.{hole}")
+    rank = int(str(spec.get("rank", ORDINARY)))
     keys: dict[str, tuple[Reads, ...]] = {}
     for key, how in _map(spec, "keys").items():
         items = how if isinstance(how, list) else [how]
         made: list[Reads] = []
         for item in items:
             if isinstance(item, str):
-                made.append(Reads(item, key))
+                made.append(Reads(item, key, rank=rank))
             else:
-                one = dict(_as_map(item, ident))
-                one.setdefault("from", key)
+                one = {"from": key, "rank": rank, **_as_map(item, ident)}
                 made += _reads(str(one.get("name", key)), one, f"lines.{ident}.{key}")
         keys[key] = tuple(made)
     return TreeSpec(
-        hole, form, keys, int(str(spec.get("rank", ORDINARY))), str(spec.get("why", "")),
+        hole, form, keys, rank, str(spec.get("why", "")),
         bool(spec.get("settles", False)), frozenset(_words(spec, "only")),
     )  # fmt: skip
 
