@@ -83,7 +83,7 @@ def exception_line(text: str) -> tuple[str, str] | None:
         return None
     name = match[1]
     last = name.rpartition(".")[2]
-    if "." not in name and not last[0].isupper() and "rror" not in last and "xcept" not in last:
+    if not last[0].isupper() and "rror" not in last and "xcept" not in last:
         return None
     if match[2] is None and not text.rstrip().endswith(":") and " " in text.strip():
         return None

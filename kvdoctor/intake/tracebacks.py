@@ -6,6 +6,7 @@ failure and are passed over after a few substring tests.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -46,6 +47,8 @@ def _may_begin(text: str) -> bool:
         or "assert " in text
         or "terminate called" in text
         or "ray::" in text
+        or "tack (most" in text
+        or "Call stack:" in text
     )
 
 
@@ -290,6 +293,10 @@ def _chain(stream: Stream) -> None:
         if link:
             found.cause = index - 1
             found.failure = replace(found.failure, link=link)
+    for index, (group, leaf) in enumerate(itertools.pairwise(stream.found)):
+        if group.depth and leaf.depth > group.depth and group.cause is None:
+            group.cause = index + 1
+            group.failure = replace(group.failure, link="group")
 
 
 def _separator(stream: Stream, start: int, end: int) -> str:

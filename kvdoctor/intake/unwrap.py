@@ -217,7 +217,9 @@ def escaped_text(text: str) -> str | None:
         value = load_json(body)
         if isinstance(value, str):
             return value
-    if "{" in body[:400] and load_json(body.partition("\n")[0]) is not None:
+    row = body.partition("\n")[0].rstrip()
+    brace = row.find("{", 0, 400)
+    if brace >= 0 and row.endswith("}") and load_json(row[brace:]) is not None:
         return None  # JSON records: each is unwrapped by itself
     body = body.strip("\"'") if body[0] in "\"'" else _unquoted(body)
     return _ESCAPED.sub("\n", _unescaped(body))
