@@ -302,8 +302,8 @@ def test_a_text_of_unknown_side_is_the_peer_of_a_known_one() -> None:
 STARTED = (
     PREFILL_ARGS.replace("'tensor_parallel_size': 4, ", "")
     + "\n"
-    + line("Initializing a V1 LLM engine (v0.32.0) with config: model='m', device_config=DEVICE, x=1",
-           "EngineCore")
+    + line("Initializing a V1 LLM engine (v0.32.0) with config: model='m', "
+           "device_config=DEVICE, x=1", "EngineCore")
 )  # fmt: skip
 PLANNED = line("GPU KV cache size: 1,000 tokens, Maximum concurrency for 10 tokens per request: "
                "1.00x", "EngineCore")  # fmt: skip
@@ -319,7 +319,8 @@ def test_a_full_start_without_a_word_of_it_implies_the_block_size(device: str, s
 def test_half_a_start_up_log_implies_no_block_size() -> None:
     assert values(STARTED.replace("DEVICE", "cuda")).find("block_size", "prefill") is None
     assert values(PLANNED).find("block_size") is None
-    assert values(STARTED.replace("DEVICE", "npu") + "\n" + PLANNED).find("block_size", "prefill") is None
+    other = STARTED.replace("DEVICE", "npu") + "\n" + PLANNED
+    assert values(other).find("block_size", "prefill") is None
     cut = STARTED.replace("DEVICE", "cuda").replace("_policy='fail')}", "_pol")
     assert values(cut + "\n" + PLANNED).find("block_size", "prefill") is None
 

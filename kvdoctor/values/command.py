@@ -288,7 +288,7 @@ def _argument(tokens: tuple[Token, ...], index: int, word: str, flags: Flags) ->
         name = flags.name(plain)
     inverse = False
     if not path:
-        name, inverse = _spelled(name, flags)
+        name, inverse = spelled(name, flags)
     if equals:
         return Argument(name, path, (tail,), index, index, inverse, joined=True)
     if name in flags.booleans and not path:
@@ -304,7 +304,7 @@ def _argument(tokens: tuple[Token, ...], index: int, word: str, flags: Flags) ->
     return Argument(name, path, values, index, last, inverse, switch=not values)
 
 
-def _spelled(name: str, flags: Flags) -> tuple[str, bool]:
+def spelled(name: str, flags: Flags) -> tuple[str, bool]:
     """The option a spelling stands for, and whether it is switched off by it."""
     known = flags.booleans | flags.known | flags.many
     if name in known or not known:
@@ -313,7 +313,7 @@ def _spelled(name: str, flags: Flags) -> tuple[str, bool]:
         if name.startswith(prefix) and other + name.removeprefix(prefix) in flags.booleans:
             return other + name.removeprefix(prefix), True
     if name.startswith("no_"):
-        inner, inverse = _spelled(name[3:], flags)
+        inner, inverse = spelled(name[3:], flags)
         return (inner, not inverse) if inner in flags.booleans else (name[3:], True)
     longer = [one for one in known if one.startswith(name)]
     return (longer[0], False) if len(longer) == 1 else (name, False)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from kvdoctor.errors import InputError
-from kvdoctor.values.command import Argument, Command, parse_command
+from kvdoctor.values.command import Argument, Command, parse_command, spelled
 from kvdoctor.values.flatten import EXTRA, OPENED
 from kvdoctor.values.listing import word as listed
 from kvdoctor.values.listing import write_listing
@@ -68,10 +68,11 @@ def remove(command: Command, key: str) -> Command:
 def set_flag(command: Command, flag: str, value: str = "") -> Command:
     """``flag`` with ``value``; an option that takes none is switched on by "" or "true" and off
     by "false"."""
-    name = command.flags.name(flag)
+    name, inverse = spelled(command.flags.name(flag), command.flags)
     present = command.argument(name)
     if name in command.flags.booleans or not value:
-        return _switch(command, name, flag, value.strip().lower() not in ("false", "0", "no"))
+        on = value.strip().lower() not in ("false", "0", "no")
+        return _switch(command, name, flag if on else "", on != inverse)
     if present is None or present.switch:
         cleared = command if present is None else _without(command, present)
         return _append(cleared, [flag, value])
@@ -83,21 +84,20 @@ def set_flag(command: Command, flag: str, value: str = "") -> Command:
 
 
 def _switch(command: Command, name: str, flag: str, wanted: bool) -> Command:
+    """``name`` on or off, written as ``flag`` when that says it."""
     present = command.argument(name)
-    plain = "--" + name.replace("_", "-")
-    spelled = flag if wanted and command.flags.name(flag) == name else plain
-    if not wanted:
-        spelled = "--no-" + plain[2:]
+    plain = name.replace("_", "-")
+    written = flag or (f"--{plain}" if wanted else f"--no-{plain}")
     if present is None:
-        return _append(command, [spelled])
+        return _append(command, [written])
     if present.switch and present.inverse == (not wanted):
         return command
-    return _replace(command, present.first, present.last, spelled)
+    return _replace(command, present.first, present.last, written)
 
 
 def remove_flag(command: Command, flag: str) -> Command:
     """The command without any occurrence of ``flag``, dotted ones included."""
-    name = command.flags.name(flag.partition(".")[0])
+    name, _ = spelled(command.flags.name(flag.partition(".")[0]), command.flags)
     while (present := command.argument(name, None)) is not None:
         command = _without(command, present)
     return command
