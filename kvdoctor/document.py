@@ -27,6 +27,7 @@ def document(shown: Report) -> dict[str, object]:
         "input": _input(shown),
         "vllm": _release(shown),
         "findings": [_finding(one) for one in shown.findings],
+        "notices": [_finding(one) for one in shown.notices],
         "values": _values(shown),
         "diagnosis": _diagnosis(shown),
         "fixes": [_fix(one) for one in shown.fixes],

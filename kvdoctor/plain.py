@@ -43,6 +43,10 @@ def report_text(shown: Report, knowledge: Knowledge) -> str:
         parts += _findings(shown)
         parts += _cause(shown)
         parts += _fixes(shown)
+    parts += _links(
+        "NOTED, no trouble",
+        ((str(one.record), f"line {one.number}: {one.title}") for one in shown.notices),
+    )
     parts += _walk(shown)
     parts.append("kvdoctor is offline and deterministic; no language model was used.")
     return clean("\n".join(parts))

@@ -168,7 +168,7 @@ class Record:
     id: str
     title: str
     status: str
-    severity: str  # error, warning, danger
+    severity: str  # error, warning, danger, notice (worth knowing, no trouble)
     area: str
     summary: str
     connectors: tuple[str, ...]

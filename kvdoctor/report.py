@@ -70,6 +70,7 @@ class Report:
     related: tuple[Link, ...] = ()
     commands: tuple[Launch, ...] = ()
     config: Configuration | None = field(default=None)
+    notices: tuple[Match, ...] = ()  # worth knowing, and no trouble: deprecations and the like
 
     @property
     def finding(self) -> Match | None:
@@ -89,6 +90,7 @@ class Read:
     findings: tuple[Match, ...]
     values: Values
     commands: tuple[Launch, ...]
+    notices: tuple[Match, ...] = ()
 
 
 def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
@@ -108,7 +110,14 @@ def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
     findings = together(found) if len(found) > 1 else (found[0] if found else ())
     release = _release_of(sided, findings)
     kept = _without_denied(findings, sided, values, knowledge, release)
-    return Read(tuple(sided), release, kept, values, tuple(commands))
+    notices = tuple(one for one in kept if _is_notice(one, knowledge))
+    troubles = tuple(one for one in kept if one not in notices)
+    return Read(tuple(sided), release, _rooted(troubles), values, tuple(commands), notices)
+
+
+def _is_notice(finding: Match, knowledge: Knowledge) -> bool:
+    record = knowledge.records.get(finding.record) if finding.record else None
+    return record is not None and record.severity == "notice"
 
 
 OTHER = {"prefill": "decode", "decode": "prefill"}
@@ -153,11 +162,18 @@ def _without_denied(
             if isinstance(diagnose(record, facts), NoCause):
                 continue
         kept.append(finding)
-    if kept and all(finding.role != "root_cause" for finding in kept):
-        first = next((i for i, one in enumerate(kept) if one.role == "also"), None)
-        if first is not None:
-            kept.insert(0, replace(kept.pop(first), role="root_cause"))
     return tuple(kept)
+
+
+def _rooted(findings: tuple[Match, ...]) -> tuple[Match, ...]:
+    """The first finding that is no consequence as the root cause, should it be left out."""
+    if any(finding.role == "root_cause" for finding in findings):
+        return findings
+    first = next((i for i, one in enumerate(findings) if one.role == "also"), None)
+    if first is None:
+        return findings
+    rest = findings[:first] + findings[first + 1 :]
+    return (replace(findings[first], role="root_cause"), *rest)
 
 
 def _side_of_finding(finding: Match | None, sources: Sequence[Source]) -> str:
@@ -207,6 +223,7 @@ def report(
         "no_match",
         chosen,
         commands=read.commands,
+        notices=read.notices,
     )
     if record is None:
         return _without_record(base, knowledge)

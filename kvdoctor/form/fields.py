@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 STATUS = ("draft", "proven", "retired")
-SEVERITY = ("error", "warning", "danger")
+SEVERITY = ("error", "warning", "danger", "notice")
 KINDS = ("raise", "assert", "log", "external", "symptom")
 SIDES = ("prefill", "decode", "both", "this", "other", "router")
 FIX_KINDS = (
