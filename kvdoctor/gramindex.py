@@ -70,17 +70,20 @@ class PatternIndex:
 
     def candidates(self, message: str) -> tuple[str, ...]:
         """Keys of the templates that the message may be, those with most runs in it first."""
-        chars = skeleton_of(message)
-        scores: dict[int, int] = {}
+        return self.among(skeleton_of(message))
+
+    def among(self, chars: str) -> tuple[str, ...]:
+        """The same for a text whose skeleton is known."""
+        scores: dict[int, int] = dict.fromkeys(self._loose, 0)
         for table, size in ((self._long, LONG), (self._short, SHORT)):
             if not table:
                 continue
-            runs = {chars[i : i + size] for i in range(len(chars) - size + 1)}
-            for run in table.keys() & runs:
+            starts = range(len(chars) - size + 1)
+            for run in [run for at in starts if (run := chars[at : at + size]) in table]:
                 for number in table[run]:
                     scores[number] = scores.get(number, 0) + size
-        for number in self._loose:
-            scores.setdefault(number, 0)
+        if not scores:
+            return ()
         ranked = sorted(scores, key=lambda number: (-scores[number], number))
         return tuple(self._keys[number] for number in ranked)
 

@@ -131,7 +131,7 @@ class Knowledge:
 
         A hole whose text is no value of its declared type is left out of the hit."""
         text = Skeleton(message)
-        for number in self.index.candidates(message):
+        for number in self.index.among(text.chars):
             entry = self.entries[int(number)]
             hit = _fit(entry, text, anywhere)
             if hit is not None:

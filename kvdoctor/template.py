@@ -20,7 +20,8 @@ from kvdoctor.phrase import Hole, Phrase, skeleton_of
 __all__ = ["Hit", "Pattern", "PatternIndex", "Skeleton", "skeleton_of"]
 
 ENOUGH_LITERALS = 24  # literal characters that identify a message that is cut off
-ENOUGH_SHARE = 0.6  # or this share of the template's literal characters
+ENOUGH_SHARE = 0.6  # or this share of the template's literal characters,
+LEAST_LITERALS = 16  # but never fewer than these
 LONGEST_HOLE = 4000  # skeleton characters of one value when a template is looked for in prose
 LONGEST_CUT = 200  # skeleton characters that may stand behind the last literal of a cut message
 SURE_PIECE = 4  # characters of a literal that mark the border of a value
@@ -333,7 +334,10 @@ class Branch:
         if numeric and not _NUMBER[numeric].fullmatch(chars, at, len(chars) - overlap):
             return None
         count = sum(end - start for _, start, end in spots) + overlap
-        if count < ENOUGH_LITERALS and count < ENOUGH_SHARE * self.total:
+        much, most = count >= ENOUGH_LITERALS, count >= ENOUGH_SHARE * self.total
+        # A text that ends in a value, without a mark, may as well be another message.
+        sure = overlap >= SURE_PIECE or len(chars) < len(text.chars)
+        if not (much or (most and count >= LEAST_LITERALS) if sure else much and most):
             return None
         if overlap:
             spots = (*spots, (index, len(chars) - overlap, len(chars)))

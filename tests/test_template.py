@@ -100,6 +100,18 @@ def test_too_little_of_a_message_is_no_match() -> None:
     assert Pattern.compile("{a} is disabled because {b}.").match("caching is") is None
 
 
+def test_a_message_that_ends_in_a_value_may_be_another_one() -> None:
+    pattern = Pattern.compile(
+        "Unsupported cache type {kind} for connector {name} of this platform; "
+        "choose one of the types that its page lists"
+    )
+    start = "Unsupported cache type fp8"
+    assert pattern.match(start) is None
+    assert pattern.match(f"{start} for connector Nixl") is None
+    assert pattern.match(f"{start} for connector Nixl of th") is not None
+    assert pattern.match(f"{start} for connector N...") is not None
+
+
 def test_another_message_with_the_same_beginning_is_no_match() -> None:
     other = MESSAGE[:58] + "Something else stands here. " * 20
     assert Pattern.compile(HEADS).match(other) is None
@@ -238,10 +250,10 @@ def test_time_grows_with_the_length_of_the_text_and_not_faster(unit: str) -> Non
     times = []
     for count in (4_000, 32_000):
         text = unit * count
-        start = time.perf_counter()
+        start = time.process_time()
         pattern.search(text)
         pattern.match(text)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     assert times[1] < max(0.5, times[0] * 60)
 
 
@@ -327,12 +339,10 @@ def test_ten_thousand_templates_are_searched_well_below_a_millisecond() -> None:
     index = PatternIndex.build(templates(10_000))
     message = "peers blockwise w4711x ranks cacheless layers " * 6
     index.candidates(message)
-    times = []
+    start = time.process_time()
     for _ in range(20):
-        start = time.perf_counter()
         index.candidates(message)
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.001
+    assert (time.process_time() - start) / 20 < 0.001
 
 
 def test_a_skeleton_has_neither_space_nor_quotes() -> None:
