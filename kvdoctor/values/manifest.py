@@ -9,7 +9,7 @@ constructed, so that neither tags nor aliases of a hostile text do anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from kvdoctor.values.value import Scalar, Value
 RANK = 46
 MOST_NODES = 30_000
 DEEPEST = 60
+TRIES = 6  # a broken end is given up line by line
 
 _DEEP = re.compile(r"(?:-[ \t]){40}|^[ \t]{400}|(?:\?[ \t]){40}", re.MULTILINE)
 _COMMON = frozenset({"host", "port", "model", "seed", "config", "log_level"})  # of any program
@@ -94,7 +95,7 @@ def _documents(text: str) -> list[Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     if loader is yaml.SafeLoader:
         text = text[: LONGEST // 4]
-    for _ in range(3):
+    for _ in range(TRIES):
         nodes: list[Any] = []
         try:
             for node in yaml.compose_all(text, Loader=loader):
@@ -102,7 +103,8 @@ def _documents(text: str) -> list[Any]:
             return [node for node in nodes if node is not None]
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
-            kept = text.split("\n")[: mark.line] if mark is not None else []
+            lines = text.split("\n")
+            kept = lines[: min(mark.line, len(lines) - 1)] if mark is not None else []
             if len(kept) < 2:
                 return nodes
             text = "\n".join(kept)
@@ -142,7 +144,7 @@ def _deeper(scope: _Scope, key: str, side: str) -> _Scope:
 
 def _mapping(walk: _Walk, node: Any, scope: _Scope) -> None:
     pairs = list(_pairs(node))
-    side = _own_side(pairs) or scope.side
+    side = _own_side(pairs) or _role_side(pairs, walk.table.roles) or scope.side
     keys = {key for key, _ in pairs}
     lists = {
         key: child for key, child in pairs if key in _WORD_LISTS and child.id != "mapping"
@@ -187,6 +189,16 @@ def _own_side(pairs: list[tuple[str, Any]]) -> str:
             side = _own_side(list(_pairs(child))[:60])
         if side:
             return side
+    return ""
+
+
+def _role_side(pairs: list[tuple[str, Any]], roles: Mapping[str, str]) -> str:
+    """The side that a kv_role among an object's settings tells (lmcacheConfig.kvRole)."""
+    for key, child in pairs:
+        if child.id == "mapping" and key.lower().endswith("config"):
+            for inner, value in list(_pairs(child))[:60]:
+                if snake(inner) == "kv_role" and value.id == "scalar":
+                    return roles.get(str(value.value), "")
     return ""
 
 

@@ -77,9 +77,9 @@ def _implied(
         yield "head_dim", size // heads, "hidden_size / num_attention_heads"
     kind = known.get("model_type")
     if kind is not None and table.mla_models:
-        mla = kind in table.mla_models and known.get("kv_lora_rank") is not None
-        if mla or known.get("kv_lora_rank") is None:
-            yield "is_mla", mla, "model_type and kv_lora_rank in config.json"
+        listed, ranked = kind in table.mla_models, known.get("kv_lora_rank") is not None
+        if listed == ranked:  # otherwise it depends on the release
+            yield "is_mla", listed, "model_type and kv_lora_rank in config.json"
     yield from _layers(tree, table)
 
 
