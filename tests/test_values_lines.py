@@ -145,6 +145,18 @@ def test_the_transfer_plan_tells_both_sides_in_every_release(plan: str, heads: i
     assert found.find("num_key_value_heads", "decode").value == heads  # type: ignore[union-attr]
 
 
+def test_each_log_tells_the_version_of_its_side() -> None:
+    entry = values(DECODE_ARGS, "0.32.0").find("vllm_version", "decode")
+    assert entry is not None
+    assert (entry.value, entry.certainty) == ("0.32.0", "stated")
+    assert values(DECODE_ARGS).find("vllm_version", "decode") is None
+
+
+def test_the_plan_of_a_hybrid_model_says_so() -> None:
+    plan = "TransferTopology.mamba(K=8, local_tp=4, remote_tp=2, fa_reads=1, mamba_reads=2)"
+    assert one(line("Transfer plan: " + plan), "has_mamba") is True
+
+
 def test_a_plan_of_unknown_side_speaks_of_this_and_the_other() -> None:
     found = values(line("Transfer plan: TransferTopology(num_kv_heads=8, local_tp=4, remote_tp=2)"))
     assert found.find("tensor_parallel_size", "this").value == 4  # type: ignore[union-attr]

@@ -70,6 +70,12 @@ def read_values(paste: Paste, *, side: str = "this", table: Table | None = None)
     entries = _ordered(reading, own, table, paste.name)
     if own != "this":
         entries.insert(0, Value(SIDE, own, "log", "this", 0, paste.name, "stated", why))
+    release = paste.release
+    if release.release:
+        entries.append(Value(
+            "vllm_version", release.release, "log", own, release.number, paste.name,
+            "stated" if release.how == "banner" else "inferred", "the release of the log",
+        ))  # fmt: skip
     stated = {(entry.name, entry.side) for entry in entries}
     for value in usual(table, paste.release.candidates):
         if (value.name, own) not in stated and (value.name, "this") not in stated:

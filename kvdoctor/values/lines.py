@@ -207,7 +207,8 @@ def _tree(
     for key, wanted in spec.keys.items():
         for reads in wanted:
             if key in flat:
-                _add(server, reads, flat[key], number, source, spec.why or why)
+                raw = reads.fixed if reads.constant else flat[key]
+                _add(server, reads, raw, number, source, spec.why or why)
 
 
 def _parsed(form: str, text: str) -> tuple[Tree, bool]:

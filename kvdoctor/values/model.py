@@ -89,6 +89,8 @@ def _layers(tree: Mapping[str, Tree], table: Table) -> Iterator[tuple[str, Scala
         kinds = {str(one) for one in types}
         yield "layer_types", ",".join(sorted(kinds)), "layer types in config.json"
         recurrent = kinds & table.recurrent_layers
-        yield "is_hybrid", bool(recurrent), "layer types in config.json"
+        for name in ("is_hybrid", "has_mamba"):
+            yield name, bool(recurrent), "layer types in config.json"
     elif any(key.startswith(("mamba_", "ssm_")) for key in tree) and "num_attention_heads" in tree:
-        yield "is_hybrid", True, "Mamba keys in config.json"
+        for name in ("is_hybrid", "has_mamba"):
+            yield name, True, "Mamba keys in config.json"
