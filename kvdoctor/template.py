@@ -25,6 +25,7 @@ LEAST_LITERALS = 16  # but never fewer than these
 LONGEST_HOLE = 4000  # skeleton characters of one value when a template is looked for in prose
 LONGEST_CUT = 200  # skeleton characters that may stand behind the last literal of a cut message
 SURE_PIECE = 4  # characters of a literal that mark the border of a value
+LONGEST_MARK = 40  # skeleton characters of "... [truncated]"
 MOST_TRIES = 64  # occurrences of one literal that are looked at
 
 _KEEP = re.compile(
@@ -42,11 +43,14 @@ _ELLIPSIS = re.compile(r"(?:\.{3,}|\u2026|[\[(<]?(?:\.{3})?truncated\.*[\])>]?)+
 class Skeleton:
     """A text, its skeleton, and where each character of the skeleton stands in the text."""
 
-    __slots__ = ("_heads", "_runs", "chars", "text")
+    __slots__ = ("_heads", "_runs", "chars", "kept", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.chars = skeleton_of(text)
+        tail = self.chars[-LONGEST_MARK:]
+        # Length without a mark of truncation at the end; only the end is looked at.
+        self.kept = len(self.chars) - len(tail) + len(_ELLIPSIS.sub("", tail))
         self._runs: list[int] | None = None  # start of each run in the text
         self._heads: list[int] = []  # start of each run in the skeleton
 
@@ -323,7 +327,7 @@ class Branch:
 
     def _cut(self, text: Skeleton, spots: tuple[_Spot, ...], index: int, at: int) -> _Walk | None:
         """The walk up to the end of a text that stops before the template does."""
-        chars = _ELLIPSIS.sub("", text.chars)
+        chars = text.chars if text.kept == len(text.chars) else text.chars[: text.kept]
         literal = self.literals[index].chars
         overlap = _overlap(chars, literal, at, anchored=index == 0)
         if index == 0 and overlap < len(chars):

@@ -243,7 +243,7 @@ def test_an_ordinary_message_is_never_taken_for_a_regular_expression(text: str) 
 
 
 @pytest.mark.parametrize(
-    "unit", ["a ", "block size ", "block size 4 != ", "'", "1", "block ", "\\n", "size {"]
+    "unit", ["a ", "block size ", "block size 4 != ", "'", "1", "block ", "\\n", "size {", "."]
 )
 def test_time_grows_with_the_length_of_the_text_and_not_faster(unit: str) -> None:
     pattern = Pattern.compile("block size {a} != {b} for {c}; got {d}, {e}", {"a": "int"})
