@@ -59,7 +59,9 @@ def test_30_quotes_are_cut() -> None:
 
 
 def test_30_the_error_mark_of_pytest_is_no_quote() -> None:
-    text = f">       raise ValueError(message)\nE       ValueError: {MESSAGE}\n\ncore.py:7: ValueError"
+    text = (
+        f">       raise ValueError(message)\nE       ValueError: {MESSAGE}\n\ncore.py:7: ValueError"
+    )
     failures = read(text).failures
     assert [(one.exception, one.message) for one in failures] == [("ValueError", MESSAGE)]
 
@@ -76,7 +78,9 @@ def test_32_back_ticks_around_lines_are_cut() -> None:
 def test_33_markdown_leaves_bold_for_underscores_and_empty_functions() -> None:
     line = read("ERROR 08-19 18:34:27 [utils/**init**.py:1384] text").lines[0]
     assert line.log_file == "utils/__init__.py"
-    text = f'Traceback (most recent call last):\n  File "/a/b.py", line 10, in \nValueError: {MESSAGE}'
+    text = (
+        f'Traceback (most recent call last):\n  File "/a/b.py", line 10, in \nValueError: {MESSAGE}'
+    )
     assert read(text).failures[0].frames[0].function == ""
 
 
@@ -124,7 +128,10 @@ def test_37_one_broken_function_name_is_joined_without_a_blank() -> None:
 
 
 def test_39_a_message_broken_by_hand_keeps_its_words() -> None:
-    text = "\n".join(RAW[:-1]) + "\nValueError: block table of layer 7 does not fit:\n48 rows, 32 wanted"
+    text = (
+        "\n".join(RAW[:-1])
+        + "\nValueError: block table of layer 7 does not fit:\n48 rows, 32 wanted"
+    )
     assert read(text).failures[0].message.split() == MESSAGE.split()
 
 
@@ -257,7 +264,9 @@ def test_escaped_line_ends_of_a_copied_string_are_read() -> None:
 
 def test_the_prompt_of_a_request_is_not_taken_for_a_failure() -> None:
     prompt = "\\n".join(PREFIXED)
-    text = f"(APIServer pid=1) INFO 08-19 18:34:27 [logger.py:9] Received request: prompt: '{prompt}'"
+    text = (
+        f"(APIServer pid=1) INFO 08-19 18:34:27 [logger.py:9] Received request: prompt: '{prompt}'"
+    )
     rows = [text, *(f"(APIServer pid=1) INFO 08-19 18:34:28 [l.py:{n}] idle" for n in range(30))]
     assert read("\n".join(rows)).failures == ()
 

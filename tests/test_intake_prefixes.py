@@ -61,7 +61,7 @@ def test_2_14_15_a_record_head_is_read_in_all_its_forms(
         ("(Worker_DP1_PP2_PCP0_TP3_DCP1_EP5 pid=7) ", "Worker_DP1_PP2_PCP0_TP3_DCP1_EP5", 7),
         ("(VllmWorker rank=1 pid=1201) ", "VllmWorker", 1201),
         ("(VllmWorkerProcess pid=33) ", "VllmWorkerProcess", 33),
-        ("(APIServer pid=1) (EngineCore_DP6 pid=12) (Worker_DP6_EP6 pid=13) ", "Worker_DP6_EP6", 13),
+        ("(APIServer pid=1) (EngineCore_DP6 pid=2) (Worker_DP6_EP6 pid=3) ", "Worker_DP6_EP6", 3),
         ("(Worker pid=9) (Worker_DP0_TP1_EP1 pid=9) ", "Worker_DP0_TP1_EP1", 9),
         ("(RayWorkerWrapper pid=1201, ip=10.0.0.1) ", "RayWorkerWrapper", 1201),
         ("(EngineCore_DP0 pid=1) (RayWorkerWrapper pid=2, ip=10.0.0.1) ", "RayWorkerWrapper", 2),
@@ -117,7 +117,7 @@ def test_12_the_rank_of_torch_is_cut() -> None:
         "[rank0]:     main()\n"
         "[rank0]: RuntimeError: NCCL error: unhandled system error\n"
     )
-    failure = [one for one in read(text).failures if one.form == "traceback"][0]
+    failure = read(text).failures[0]
     assert (failure.message, failure.process) == ("NCCL error: unhandled system error", "rank0")
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kvdoctor.intake.decode import decode
+from kvdoctor.intake.decode import decode as _decode
 from kvdoctor.intake.found import Stream
-from kvdoctor.intake.paste import Failure, Line, Paste
+from kvdoctor.intake.paste import Paste
 from kvdoctor.intake.records import records_of
-from kvdoctor.intake.redact import redact
+from kvdoctor.intake.redact import redact as _redact
 from kvdoctor.intake.release import Fingerprints, Reading, release_of
 from kvdoctor.intake.streams import Laid, lay
 from kvdoctor.intake.tracebacks import failures_of, parse
@@ -33,8 +33,8 @@ def read(
     if knowledge is not None:
         wrappers = (*knowledge.wrappers, *wrappers)
         fingerprints = fingerprints or knowledge.fingerprints
-    decoded = decode(data)
-    text, redacted = redact(decoded.text)
+    decoded = _decode(data)
+    text, redacted = _redact(decoded.text)
     laid = lay(text)
     streams = _streams(laid)
     for stream in streams:

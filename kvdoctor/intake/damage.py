@@ -82,7 +82,10 @@ def unnumber(lines: list[str]) -> list[str] | None:
     filled = sum(1 for line in lines if line.strip())
     if filled < 3 or rising < 0.8 * (filled - 1):
         return None
-    cut = [_EDITOR.sub("", line, count=1) if n >= 0 else line for line, n in zip(lines, numbers, strict=True)]
+    cut = [
+        _EDITOR.sub("", line, count=1) if n >= 0 else line
+        for line, n in zip(lines, numbers, strict=True)
+    ]
     pads = [len(line) - len(line.lstrip()) for line in cut if line.strip()]
     pad = min(pads, default=0)
     return [line[pad:] for line in cut]

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-MAX_BYTES = 256 * 1024 * 1024  # of text, after decompression
+MAX_BYTES = 160 * 1024 * 1024  # of text, after decompression
 MAX_LAYERS = 3  # a .gz inside a .zst is real; deeper nesting is an attack
 CHUNK = 1 << 20
 
@@ -35,15 +35,11 @@ _SPELLED = re.compile(
 )
 _BARE_COLOUR = re.compile(r"\[\d{1,3}(?:;\d{1,3}){0,5}m(?!\])|\[m(?![\w\]])")
 # Control characters that never carry text, and the invisible ones that reorder or hide it.
-_CONTROL = re.compile(
-    "[\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
-)
+_CONTROL = re.compile("[\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
 _CONTROL_BYTES = bytes({*range(0x20), 0x7F} - {0x09, 0x0A, 0x0D})  # never part of a character
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Bytes that are not UTF-8 are read as Windows-1252, the usual other encoding of pasted text.
-_CP1252 = {
-    0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)
-}
+_CP1252 = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
 _SEPARATORS = str.maketrans({"\u2028": "\n", "\u2029": "\n", "\x85": "\n"})
 
 

@@ -106,7 +106,17 @@ def pydantic_body(
         position += 1
     name = "ValidationError"
     if not errors:
-        add(stream, first, max(at, first), max(at, first), name, "", frames, "pydantic", header=header)
+        add(
+            stream,
+            first,
+            max(at, first),
+            max(at, first),
+            name,
+            "",
+            frames,
+            "pydantic",
+            header=header,
+        )
         return max(at, first) + 1
     for number, error in enumerate(errors):
         _add_error(stream, first if number == 0 else error.at, error, header, frames)
@@ -286,7 +296,9 @@ def _bare_frame(text: str, number: int) -> Frame | None:
     match = syntax.CELL.match(text)
     if match:
         path = match[2] or "<cell>"
-        return Frame(path, path, syntax.number_of(match[1] or "0"), match[3] or "<module>", "", number)
+        return Frame(
+            path, path, syntax.number_of(match[1] or "0"), match[3] or "<module>", "", number
+        )
     return None
 
 

@@ -27,7 +27,7 @@ STANDARD = re.compile(
 # All forms of the logger's head: with or without bracket, date, year, milliseconds.
 _RECORD = re.compile(
     rf"({_LEVEL})(?:\s{{1,4}}((?:\d{{4}}-)?\d\d-\d\d[ T]{_CLOCK}Z?))?\s{{1,4}}"
-    r"(\[?)([^\s\[\]:()]{1,200}|\*\*\w{1,40}\*\*\.py|[^\s\[\]:()]{0,200}<\w{1,40}>):(\d{1,7})\](?: |$)"
+    r"(\[?)([^\s\[\]:()]{1,200}):(\d{1,7})\](?: |$)"
 )
 _DATED = re.compile(rf"({_LEVEL})\s{{1,4}}((?:\d{{4}}-)?\d\d-\d\d[ T]{_CLOCK}Z?) ")
 _LEVEL_ALONE = re.compile(rf"({_LEVEL})(?::?\s{{1,9}}|:?$)")
@@ -70,7 +70,9 @@ _CLOUD = re.compile(
 _RUNPOD = re.compile(r"[a-z0-9]{4,32}\[(?:info|error|warning|warn|debug|stdout|stderr)\]")
 _COMPOSE = re.compile(r"([A-Za-z0-9][\w.-]{0,120}?-\d{1,4})\s{1,40}\| ?")
 _COMPOSE_NAMED = re.compile(r"([A-Za-z][\w.-]{0,120})\s{1,40}\| ?")
-_BAR = re.compile(r"\s{0,4}\| (?=\[?\d{4}-\d\d-\d\d|\([A-Za-z]\w{0,80} pid=|\s{0,1}" + _LEVEL + r" \d)")
+_BAR = re.compile(
+    r"\s{0,4}\| (?=\[?\d{4}-\d\d-\d\d|\([A-Za-z]\w{0,80} pid=|\s{0,1}" + _LEVEL + r" \d)"
+)
 _QUOTE = re.compile(rf"(?:> ?){{1,8}}(?=\(|{_LEVEL} |\d{{4}}-|\[)")
 _STERN = re.compile(
     r"([a-z0-9][a-z0-9.-]{2,252}) ([a-z0-9][\w.-]{0,62}) "
@@ -79,15 +81,17 @@ _STERN = re.compile(
 
 # Records of native libraries.
 _GLOG = re.compile(
-    r"\[?([IWEF])(\d{4} \d\d:\d\d:\d\d\.\d{1,9})\s{1,8}(?:(\d{1,9}) )?([\w./+-]{1,200}):(\d{1,7})\] ?"
+    r"\[?([IWEF])(\d{4} \d\d:\d\d:\d\d\.\d{1,9})\s{1,8}(?:(\d{1,9}) )?"
+    r"([\w./+-]{1,200}):(\d{1,7})\] ?"
 )
 _UCX = re.compile(
     r"\[(\d{9,11}\.\d{1,9})\] \[[^\]\n]{1,120}\]\s{1,40}([\w.-]{1,80}):(\d{1,7})\s{1,4}UCX\s{1,4}"
     r"(\w{1,10})\s{1,4}"
 )
 _CORO = re.compile(rf"({_LEVEL})\s{{1,8}}\[(\d{{1,9}})\] \[([\w./-]{{1,120}}):(\d{{1,7}})\] ?")
-_NCCL = re.compile(r"[\w.-]{1,120}:\d{1,9}:\d{1,9} \[\d{1,4}\] (?:\S{1,20} )?NCCL (INFO|WARN|ERROR|TRACE) ?")
-_NIXL = re.compile(r"\[(\w{1,20})\] \[([\w./-]{1,120}):(\d{1,7})\] ?")
+_NCCL = re.compile(
+    r"[\w.-]{1,120}:\d{1,9}:\d{1,9} \[\d{1,4}\] (?:\S{1,20} )?NCCL (INFO|WARN|ERROR|TRACE) ?"
+)
 
 _REPEATED = re.compile(r"\s{0,8}\[repeated \d{1,9}x across cluster\][^\n]{0,400}$")
 _LIBRARY_PLACE = re.compile(r" \(([\w.-]{1,80}\.py):(\d{1,7}):[\w.]{1,160}\)$")
@@ -251,7 +255,9 @@ def _native(text: str, match: re.Match[str], head: Head) -> int:
         level, time, place, line = match[1], match[2], match[4], match[5]
     else:
         level, time, place, line = match[4], match[1], match[2], match[3]
-    return _set_native(head, text[match.start() : match.end()], level, time, place, line, match.end())
+    return _set_native(
+        head, text[match.start() : match.end()], level, time, place, line, match.end()
+    )
 
 
 def _set_native(

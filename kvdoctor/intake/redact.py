@@ -52,10 +52,9 @@ _SIGNED = re.compile(
     r"(?P<head>[?&](?:X-Amz-(?:Signature|Credential|Security-Token)|sig|signature|token|sv_token)=)"
     r"(?P<value>[A-Za-z0-9%._~+/=-]{8,4000})"
 )
-_PEM = re.compile(
-    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"
-    r"[A-Za-z0-9+/=\s\\:,-]{1,20000}?-----END [A-Z ]{0,40}PRIVATE KEY-----"
-)
+_PEM = re.compile(r"-----(BEGIN|END) [A-Z ]{0,40}PRIVATE KEY-----")
+MAX_PEM = 20_000  # characters of one private key
+
 _HARMLESS = frozenset(
     {"none", "null", "true", "false", "empty", "unset", "undefined", "required", "optional",
      "redacted", "hidden", "secret", "token", "bearer", "basic", "string", "value", "file",
@@ -77,7 +76,7 @@ class _Redactor:
     def run(self, text: str) -> tuple[str, int]:
         raw = text.encode("utf-8", "replace")  # a search in bytes is several times as fast
         if b"PRIVATE KEY-----" in raw:
-            text = _PEM.sub(self._key, text)
+            text = self._without_keys(text)
         if b"://" in raw and b"@" in raw:
             text = self._on_lines(text, ("@",), _URL)
         if any(mark.encode() in raw for mark in _TOKEN_MARKS):
@@ -91,6 +90,20 @@ class _Redactor:
             present = tuple(mark for mark in marks if mark.encode() in low)
             text = self._on_lines(text, present, pattern)
         return text, self.count
+
+    def _without_keys(self, text: str) -> str:
+        """Private keys replaced, each line of theirs by itself so that line numbers stay."""
+        out: list[str] = []
+        done, begin = 0, -1
+        for mark in _PEM.finditer(text):
+            if mark[1] == "BEGIN":
+                begin = mark.start()
+            elif begin >= 0 and mark.end() - begin <= MAX_PEM:
+                name = self._name(text[begin : mark.end()])
+                lines = text.count("\n", begin, mark.end()) + 1
+                out += (text[done:begin], "\n".join([name] * lines))
+                done, begin = mark.end(), -1
+        return "".join([*out, text[done:]])
 
     def _on_lines(self, text: str, marks: tuple[str, ...], pattern: re.Pattern[str]) -> str:
         """``pattern`` applied to the lines that hold one of ``marks`` in upper or lower case."""
@@ -122,9 +135,6 @@ class _Redactor:
 
     def _whole(self, match: re.Match[str]) -> str:
         return self._name(match.group())
-
-    def _key(self, match: re.Match[str]) -> str:
-        return self._name(match.group()) + "\n" * match.group().count("\n")
 
     def _value(self, match: re.Match[str]) -> str:
         value = match["value"]

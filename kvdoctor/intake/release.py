@@ -47,7 +47,9 @@ class Reading:
     fingerprints: Fingerprints = Fingerprints()
 
 
-_VERSION = re.compile(r"v?(\d{1,4}\.\d{1,5}(?:\.\d{1,5})?)((?:[.\-+]?[A-Za-z][\w.+-]{0,80}|\+[\w.+-]{1,80}|\.\d{1,6}[\w.+-]{0,80})?)")
+_VERSION = re.compile(
+    r"v?(\d{1,4}\.\d{1,5}(?:\.\d{1,5})?)((?:[.\-+]?[A-Za-z][\w.+-]{0,80}|\+[\w.+-]{1,80}|\.\d{1,6}[\w.+-]{0,80})?)"
+)
 
 
 def release_of(

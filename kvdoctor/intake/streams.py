@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from kvdoctor.intake import damage, unwrap
 from kvdoctor.intake.decode import plain
+from kvdoctor.intake.learned import bar_names, common, learn
 from kvdoctor.intake.paste import Line
 from kvdoctor.intake.prefixes import LEVELS, STANDARD, Head, content, split
+from kvdoctor.intake.wraps import rejoin
 
-MAX_LINES = 2_000_000
-KEPT_HEAD = 200_000  # of a longer text: the banner stands at the start, the failure at the end
+MAX_LINES = 1_000_000
+KEPT_HEAD = 100_000  # of a longer text: the banner stands at the start, the failure at the end
 
 LONG = 400  # columns that prefixes never fill
-MAX_PODS = 64
-MAX_COMMON = 6  # words of a prefix that all lines share
 
 _LEVELS = r"(?:ERROR|WARNING|INFO|DEBUG|CRITICAL)"
 _GLUED = re.compile(
     r"\((?:[A-Za-z]\w{0,80})(?: rank=\d{1,5})? pid=\d{1,9}(?:, ip=[\d.a-fA-F:]{2,45})?\) ?"
-    rf"|{_LEVELS} (?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{{1,6}})? \[?[^\s\[\]]{{1,160}}:\d{{1,7}}\]"
+    rf"|{_LEVELS} (?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{{1,6}})?"
+    r" \[?[^\s\[\]]{1,160}:\d{1,7}\]"
 )
 _DATED_LEVEL = re.compile(rf"{_LEVELS} (?:\d{{4}}-)?\d\d-\d\d \d\d:")
 _AFTER_PROCESS = re.compile(
@@ -37,7 +37,6 @@ _ENTITIES = (("&quot;", '"'), ("&#34;", '"'), ("&#39;", "'"), ("&#x27;", "'"), (
              ("&gt;", ">"), ("&nbsp;", " "), ("&amp;", "&"))  # fmt: skip
 _TAILS = ("\\n", "]")  # what only the slow way takes off
 _SPELLED_END = re.compile(r"(?:\^M|#015|\\r)+$")
-_TOKEN = re.compile(r"[A-Za-z0-9_.:+-]*\d[A-Za-z0-9_.:+-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class _Out:
     units: list[int] = field(default_factory=list)
     pending: Line | None = None  # a line that a container runtime cut into parts
     parts: list[str] = field(default_factory=list)  # its parts so far
-    suspects: list[tuple[str, bool]] = field(default_factory=list)
+    suspects: list[str] = field(default_factory=list)
     sterns: set[str] = field(default_factory=set)
 
 
@@ -83,9 +82,9 @@ def lay(text: str) -> Laid:
         text = plain(plain_text)
     numbers, shown, carried = _physical(text, notes)
     work = _undamaged(text, shown, notes)
-    known = _Known(names=_bar_names(text, work), few=len(shown) < 8)
+    known = _Known(names=bar_names(text, work), few=len(shown) < 8)
     out = _build(text, numbers, shown, work, carried, known)
-    learned = _learn(out) or _common(out.lines)
+    learned = learn(out.suspects, out.sterns) or common(out.lines)
     if learned:
         notes.append("a prefix common to many lines was cut")
         known = replace(known, learned=learned)
@@ -93,7 +92,7 @@ def lay(text: str) -> Laid:
     if damage.newest_first(out.lines, out.outer):
         notes.append("newest line first: reversed")
         out = _reversed(out)
-    lines, flags = _rejoin(out, notes)
+    lines, flags = rejoin(out.lines, out.carried, notes)
     ends = sum(flags)
     return Laid(tuple(lines), flags, 0 < ends < len(lines), tuple(notes))
 
@@ -111,10 +110,15 @@ def _physical(text: str, notes: list[str]) -> tuple[list[int], list[str], bytear
     numbers = list(range(1, len(rows) + 1))
     if len(rows) > MAX_LINES:
         tail = MAX_LINES - KEPT_HEAD
-        notes.append(f"only the first {KEPT_HEAD} and the last {tail} of {len(rows)} lines were read")
+        notes.append(
+            f"only the first {KEPT_HEAD} and the last {tail} of {len(rows)} lines were read"
+        )
         rows, numbers = rows[:KEPT_HEAD] + rows[-tail:], numbers[:KEPT_HEAD] + numbers[-tail:]
     if any(mark in text for mark in ("^M", "#015", "\\r")):
-        rows = [_SPELLED_END.sub("\r", row) if row.endswith(("^M", "#015", "\\r")) else row for row in rows]
+        rows = [
+            _SPELLED_END.sub("\r", row) if row.endswith(("^M", "#015", "\\r")) else row
+            for row in rows
+        ]
     elif "\r" not in text:
         return numbers, rows, bytearray(len(rows))
     flags = bytearray(1 if row.endswith("\r") else 0 for row in rows)
@@ -161,19 +165,6 @@ def _characters(line: str) -> str:
         if entity in line:
             line = line.replace(entity, character)
     return line
-
-
-def _bar_names(text: str, work: Sequence[str]) -> frozenset[str]:
-    """Container names that stand before a bar on several lines (compose without a number)."""
-    if " | " not in text:
-        return frozenset()
-    counts: Counter[str] = Counter()
-    for line in work:
-        name, bar, _ = line.partition(" | ")
-        name = name.rstrip()
-        if bar and name and len(name) <= 120 and " " not in name and name[0].isalpha():
-            counts[name] += 1
-    return frozenset(name for name, count in counts.items() if count >= 2)
 
 
 # ---------------------------------------------------------------- building
@@ -238,7 +229,9 @@ def _add(out: _Out, number: int, shown: str, work: str, carried: int, known: _Kn
             out.units.append(len(out.lines))
             process, pid, level, time, file, line = match.groups()
             out.lines.append(
-                Line(number, shown, rest, process or "", int(pid or 0), level, time, file, int(line))
+                Line(
+                    number, shown, rest, process or "", int(pid or 0), level, time, file, int(line)
+                )
             )
             out.carried.append(carried)
             out.outer.append(time)
@@ -469,15 +462,11 @@ def _reversed(out: _Out) -> _Out:
     return turned
 
 
-# ---------------------------------------------------------------- prefixes nobody knows
-
-
 def _suspect(out: _Out, text: str, head: Head) -> None:
     """Note what stands before a frame, a traceback or a record: perhaps an unknown prefix."""
     if head.log_file:
         return
     at = text.find('  File "')
-    frame = at > 0
     if at <= 0:
         at = text.find("Traceback (most recent")
     if _may_be_glued(text):
@@ -485,131 +474,4 @@ def _suspect(out: _Out, text: str, head: Head) -> None:
         if match and (at <= 0 or match.start() < at):
             at = match.start()
     if 0 < at <= 160 and "%|" not in text[:at] and text[:at].strip():
-        out.suspects.append((text[:at], frame))
-
-
-def _learn(out: _Out) -> tuple[re.Pattern[str], ...]:
-    """Prefixes that stand before several frames or records, as patterns; longest first."""
-    sterns = tuple(_stern_pattern(front) for front in sorted(out.sterns)[:MAX_PODS])
-    if not out.suspects:
-        return sterns
-    counts: Counter[str] = Counter()
-    frames: set[str] = set()
-    for front, frame in out.suspects:
-        shape = _shape(front.rstrip(" "))
-        counts[shape] += 1
-        if frame:
-            frames.add(shape)
-    shapes = [shape for shape, count in counts.most_common(16) if count >= 2]
-    shapes.sort(key=len, reverse=True)
-    return (*sterns, *(re.compile(shape + r"(?: |$)") for shape in shapes[:8]))
-
-
-_TOLD = re.compile(
-    r"usage: |\s{0,4}(?:Value error|Assertion failed), |[\w./ -]{1,80}: error: |\d+ validation error"
-    r"|(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Z]\w{0,80}(?:Error|Exception): "
-)
-
-
-def _common(lines: Sequence[Line]) -> tuple[re.Pattern[str], ...]:
-    """The shape of the first words that all lines share, when an error follows it on one."""
-    texts = [line.text for line in lines if line.text.strip()]
-    if len(texts) < 3 or any(line.process or line.level for line in lines):
-        return ()
-    words = [text.split(" ", MAX_COMMON + 1)[:-1] for text in texts]
-    best: tuple[re.Pattern[str], ...] = ()
-    for count in range(1, MAX_COMMON + 1):
-        front = " ".join(words[0][:count])
-        if len(words[0]) < count or not front.strip() or len(front) > 160:
-            break
-        pattern = re.compile(_shape(front) + r"(?: |$)")
-        matches = [pattern.match(text) for text in texts]
-        if not all(matches):
-            break
-        rests = (text[m.end() :] for text, m in zip(texts, matches, strict=True) if m)
-        if any(_TOLD.match(rest) for rest in rests):
-            best = (pattern,)
-    return best
-
-
-def _stern_pattern(front: str) -> re.Pattern[str]:
-    """"pod container", known from lines where a record follows, before any text."""
-    pod, _, container = front.partition(" ")
-    return re.compile(rf"(?P<pod>{re.escape(pod)}) {re.escape(container)}(?: |$)")
-
-
-def _shape(front: str) -> str:
-    """A pattern for prefixes like ``front``: whatever holds a digit may differ."""
-    parts, at = [], 0
-    for match in _TOKEN.finditer(front):
-        parts += [re.escape(front[at : match.start()]), r"[A-Za-z0-9_.:+-]{1,120}"]
-        at = match.end()
-    return "".join([*parts, re.escape(front[at:])])
-
-
-# ---------------------------------------------------------------- wrapped lines
-
-
-def _rejoin(out: _Out, notes: list[str]) -> tuple[list[Line], bytearray]:
-    """Lines that a terminal broke, in one piece again."""
-    lines = out.lines
-    width = damage.width_of(lines)
-    joined: list[Line] = []
-    flags = bytearray()
-    at, count = 0, 0
-    while at < len(lines):
-        line, behind = lines[at], at + 1
-        if width or 'File "' in line.text:
-            line, behind = _wrapped(lines, at, width)
-            count += behind - at - 1
-        joined.append(line)
-        flags.append(out.carried[behind - 1])
-        at = behind
-    if count:
-        notes.append(f"{count} wrapped lines were joined")
-    return joined, flags
-
-
-def _wrapped(lines: list[Line], at: int, width: int) -> tuple[Line, int]:
-    """Line ``at`` with its continuations, and the position behind them."""
-    line, behind = lines[at], at + 1
-    text = line.text.rstrip()
-    frame = text.lstrip().startswith('File "')
-    while behind < len(lines) and behind - at < 200:
-        rest = lines[behind]
-        if _has_head(rest) or rest.number > lines[behind - 1].number + 1 or not rest.text.strip():
-            break
-        if damage.is_start(rest.text):
-            break
-        room = width - damage.filled(lines[behind - 1].shown)
-        full = room == 0 or (room == 1 and not rest.text.startswith(" "))
-        broken = frame and behind - at <= 4 and _is_broken(text, line, rest, lines, behind)
-        if not broken and not (full and not (frame and rest.text.startswith("    "))):
-            break
-        text += (" " if room == 1 else "") + rest.text.rstrip()
-        behind += 1
-    if behind == at + 1:
-        return line, behind
-    shown = "".join(part.shown.rstrip() for part in lines[at:behind])
-    return replace(line, text=text, shown=shown), behind
-
-
-def _has_head(line: Line) -> bool:
-    return bool(line.process or line.level or line.pod or line.native or line.time)
-
-
-def _is_broken(text: str, line: Line, rest: Line, lines: list[Line], behind: int) -> bool:
-    """Whether a frame's line ends before it is complete."""
-    if not damage.FRAME.match(text):
-        if damage.FRAME.match(text + rest.text.rstrip()):
-            return True
-        return text.count('"') == 1 and not rest.text.startswith(" ")
-    if behind + 1 >= len(lines) or not re.fullmatch(r"[\w.<>]{1,80}", rest.text.rstrip()):
-        return False
-    after = lines[behind + 1]
-    if not line.level:  # code or a frame follows: the line between is no exception
-        inside = after.text[:4] == "    " or damage.FRAME.match(after.text) is not None
-        return inside and not after.level
-    return (after.process, after.log_file, after.log_line) == (
-        line.process, line.log_file, line.log_line,
-    )  # fmt: skip
+        out.suspects.append(text[:at])

@@ -18,7 +18,8 @@ _SUFFIX = (
 _PATH = r"(?:[A-Za-z_]\w{0,80}\.|<locals>\.){0,14}"
 # The last line of a traceback, where its place already says what it is.
 EXCEPTION = re.compile(
-    rf"({_PATH}[A-Za-z_]\w{{0,100}})(?:\([A-Za-z_][\w.]{{0,100}}\))?(?::(?: (.*)|$)|\s*$)", re.DOTALL
+    rf"({_PATH}[A-Za-z_]\w{{0,100}})(?:\([A-Za-z_][\w.]{{0,100}}\))?(?::(?: (.*)|$)|\s*$)",
+    re.DOTALL,
 )
 # An exception line that must be recognised by itself.
 STRICT = re.compile(
@@ -56,23 +57,27 @@ STACK = "Stack (most recent call last"
 # IPython and rich: frames without quotes, an arrow at the failing line.
 IPYTHON_HEAD = re.compile(rf"({_PATH}[A-Za-z_]\w{{0,100}})\s{{2,80}}{re.escape(TRACEBACK)}\)")
 BARE_FRAME = re.compile(
-    r"\s{0,8}(?:File )?((?:/|[A-Za-z]:\\|~/|\.{1,3}/|<)[^\s:()]{1,400}|[\w./-]{1,400}\.pyx?):(\d{1,7})"
+    r"\s{0,8}(?:File )?((?:/|[A-Za-z]:\\|~/|\.{1,3}/|<)[^\s:()]{1,400}|[\w./-]{1,400}\.pyx?)"
+    r":(\d{1,7})"
     r"(?:, in | in )([\w.<>]{1,120})(?:\(.*)?$"
 )
 OLD_FRAME = re.compile(r"\s{0,4}((?:/|~/)\S{1,400}\.py) in ([\w.<>]{1,120})\(.*$")
-CELL = re.compile(r"\s{0,4}(?:Cell In\s?\[\d{1,6}\], line (\d{1,7})|(<ipython-input-[\w-]{1,60}>) in (\S{1,80}))")
+CELL = re.compile(
+    r"\s{0,4}(?:Cell In\s?\[\d{1,6}\], line (\d{1,7})|(<ipython-input-[\w-]{1,60}>) in (\S{1,80}))"
+)
 ARROW = re.compile(r"\s{0,8}(?:-{2,12}>|❱)\s{1,8}(\d{1,7})\s?(.*)$")
 NUMBERED = re.compile(r"\s{0,8}\d{1,7}(?:\s.*)?$")
 
 _RAW_START = re.compile(
-    r"(?:Process \S{1,80}:$|Exception in |Exception ignored|During handling of |The above exception "
-    r"|\[rank\d|INFO:|ERROR:|WARNING:|usage: |Call stack:|Stack \(most|Thread 0x|Fatal Python error"
-    r"|\S{1,300}:\d{1,7}: \w{0,40}Warning: |sys:1: |Killed$|Aborted|Segmentation fault|terminate called"
-    r"|\S{0,80}(?:\$|#|>>>) )"
+    r"(?:Process \S{1,80}:$|Exception in |Exception ignored|During handling of "
+    r"|The above exception |\[rank\d|INFO:|ERROR:|WARNING:|usage: |Call stack:|Stack \(most"
+    r"|Thread 0x|Fatal Python error|\S{1,300}:\d{1,7}: \w{0,40}Warning: |sys:1: |Killed$|Aborted"
+    r"|Segmentation fault|terminate called|\S{0,80}(?:\$|#|>>>) )"
 )
 _NOT_CLASSES = frozenset(
-    {"INFO", "ERROR", "WARNING", "DEBUG", "CRITICAL", "Message", "Arguments", "Note", "Hint", "Killed",
-     "Aborted", "Terminated", "Output", "Input", "Error", "Warning", "File", "Process", "Usage", "usage"}
+    {"INFO", "ERROR", "WARNING", "DEBUG", "CRITICAL", "Message", "Arguments", "Note", "Hint",
+     "Killed", "Aborted", "Terminated", "Output", "Input", "Error", "Warning", "File", "Process",
+     "Usage", "usage"}
 )  # fmt: skip
 
 
@@ -132,7 +137,9 @@ def number_of(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
-_LITERAL = re.compile(r"""\s*[rbuf]{0,2}(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\s*,?\s*$""", re.DOTALL)
+_LITERAL = re.compile(
+    r"""\s*[rbuf]{0,2}(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\s*,?\s*$""", re.DOTALL
+)
 
 
 def repr_message(arguments: str) -> str:

@@ -157,9 +157,7 @@ def _add_frame(block: _Block, line: Line, match: object) -> None:
     path, number, function = found[1], syntax.number_of(found[2]), (found[3] or "").strip()
     if not block.frames:
         block.flat = syntax.indent(text) <= block.base
-    block.frames.append(
-        Frame(path, syntax.module_of(path), number, function, "", line.number)
-    )
+    block.frames.append(Frame(path, syntax.module_of(path), number, function, "", line.number))
     block.codes.append([])
 
 
@@ -309,7 +307,9 @@ def _separator(stream: Stream, start: int, end: int) -> str:
     return ""
 
 
-def failures_of(streams: Sequence[Stream]) -> tuple[tuple[Failure, ...], dict[tuple[int, int], int]]:
+def failures_of(
+    streams: Sequence[Stream],
+) -> tuple[tuple[Failure, ...], dict[tuple[int, int], int]]:
     """The failures of all streams in order of appearance, and where each one went:
     (stream, index in it) -> index in the result."""
     entries = [

@@ -13,7 +13,15 @@ from typing import Any
 
 MESSAGE_KEYS = ("message", "msg", "log", "text", "textPayload", "event", "line", "body", "content",
                 "MESSAGE", "@message", "Message")  # fmt: skip
-TRACE_KEYS = ("exc_info", "exception", "exc_text", "stack_trace", "traceback", "stacktrace", "error")
+TRACE_KEYS = (
+    "exc_info",
+    "exception",
+    "exc_text",
+    "stack_trace",
+    "traceback",
+    "stacktrace",
+    "error",
+)
 LEVEL_KEYS = ("levelname", "level", "severity", "log.level", "lvl", "loglevel")
 TIME_KEYS = ("asctime", "time", "timestamp", "@timestamp", "ts", "date")
 PROCESS_KEYS = ("processName", "process_name")
@@ -251,7 +259,8 @@ _FLAT_START = re.compile(
 
 
 _FLAT_VALIDATION = re.compile(
-    r"(?<=\S)\s*(?=(?:Value error|Assertion failed), |Input should be |For further information visit )"
+    r"(?<=\S)\s*(?=(?:Value error|Assertion failed), |Input should be "
+    r"|For further information visit )"
 )
 
 
