@@ -152,13 +152,14 @@ class Branch:
     def of(cls, source: Phrase) -> Branch:
         literals: list[_Literal] = []
         gaps: list[_Gap] = []
-        text, spaced, follows = "", True, False
+        text, spaced, follows, closing = "", True, False, ""
         holes: list[Hole] = []
         for item in source.items:
             if isinstance(item, str):
                 follows = False
                 if holes and not skeleton_of(item):
                     spaced = spaced and bool(item.strip(_QUOTES))
+                    closing = item
                     continue
                 if holes:
                     gaps.append(_gap(holes, spaced))
@@ -169,11 +170,11 @@ class Branch:
                 literals.append(_literal(text))
                 text = ""
             spaced = spaced and not follows
-            follows = True
+            follows, closing = True, ""
             holes.append(item)
         if holes:
             gaps.append(_gap(holes, spaced))
-        literals.append(_literal(text))
+        literals.append(_literal(text or closing))  # a closing quote belongs to no value
         total = sum(len(literal.chars) for literal in literals)
         return cls(tuple(literals), tuple(gaps), source.floating, total)
 
