@@ -19,21 +19,25 @@ def notes(record: Record, knowledge: Knowledge) -> Iterator[Note]:
     """Every example that comes out otherwise than expected."""
     for index, example in enumerate(record.examples):
         path: Path = ("examples", index)
-        shown = run(example, knowledge)
+        shown = run(example, knowledge, record.id)
         if example.belongs_to:
             yield from _near_miss(record, example, shown, path)
         else:
             yield from _positive(record, example, shown, path)
 
 
-def run(example: Example, knowledge: Knowledge) -> Report:
-    """The report on one example, with its answers given."""
+def run(example: Example, knowledge: Knowledge, record_id: str) -> Report:
+    """The report on one example, with its answers given. One without a log is about a record that
+    is chosen by hand: a danger shows no message."""
     from kvdoctor.intake import read
     from kvdoctor.report import Source, read_sources, report
 
     answers: dict[str, object] = dict(example.answers)
     if example.vllm:
         answers.setdefault(RELEASE, example.vllm)
+    if not example.log.strip():
+        none = read_sources([], knowledge)
+        return report(none, knowledge, record_id=record_id, answers=answers)
     source = Source(read(example.log, "example", knowledge=knowledge.reading))
     return report(read_sources([source], knowledge), knowledge, answers=answers)
 
@@ -51,7 +55,7 @@ def _near_miss(record: Record, example: Example, shown: Report, path: Path) -> I
 
 def _positive(record: Record, example: Example, shown: Report, path: Path) -> Iterator[Note]:
     owner = _owner(shown)
-    if owner != record.id:
+    if example.log.strip() and owner != record.id:
         say = f"{example.name!r} is not recognised: {owner} claims it"
         yield Note("example-owner", path, say)
         return
