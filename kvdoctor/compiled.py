@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kvdoctor.errors import KvdoctorError, RecordError
 from kvdoctor.gramindex import PatternIndex
@@ -21,8 +21,7 @@ FORMAT = 1  # raise it with every change of the compiled form or of the form of 
 NAME = "compiled.kvd"  # in a wheel, beside the records
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(NamedTuple):
     """The files that a folder of knowledge consists of, in a fixed order: (path from the folder,
     bytes, time of change in ns)."""
 
@@ -230,8 +229,7 @@ def _published(records: Iterable[Record]) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(NamedTuple):
     """An opened compiled form."""
 
     header: dict[str, Any]

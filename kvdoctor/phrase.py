@@ -8,7 +8,7 @@ what can be matched in linear time by looking for literals is taken: escapes, ``
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from kvdoctor.errors import RecordError
 
@@ -30,8 +30,7 @@ def skeleton_of(text: str) -> str:
     return _SKIP.sub("", text)
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(NamedTuple):
     """A place that holds a value. ``type``: int, number or "" (any text)."""
 
     name: str = ""
@@ -41,8 +40,7 @@ class Hole:
 Item = str | Hole
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(NamedTuple):
     """One alternative; ``floating`` when it may start anywhere in the message."""
 
     items: tuple[Item, ...]
@@ -230,9 +228,9 @@ def _joined(items: tuple[Item, ...]) -> tuple[Item, ...]:
 def with_types(phrase: Phrase, types: dict[str, str]) -> Phrase:
     """The phrase with the declared types of its holes; only numbers narrow what a hole takes."""
     items = tuple(
-        replace(item, type=types[item.name])
+        item._replace(type=types[item.name])
         if isinstance(item, Hole) and types.get(item.name) in ("int", "number")
         else item
         for item in phrase.items
     )
-    return replace(phrase, items=items)
+    return phrase._replace(items=items)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from kvdoctor.errors import ExpressionError
 
@@ -66,8 +67,7 @@ def newest_first(releases: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(known, key=lambda release: key(release) or ((), 0, 0, 0, 0), reverse=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """One comparison of a range; ``key`` belongs to ``release``."""
 
     operator: str

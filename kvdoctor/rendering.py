@@ -17,7 +17,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from kvdoctor.errors import ExpressionError, did_you_mean
 
@@ -35,8 +35,7 @@ BARE, SINGLE, DOUBLE, COMMENT = "bare", "single", "double", "comment"
 JSON_TEXT, JSON_VALUE = "json-text", "json-value"  # within JSON's quotes, or in place of a value
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(NamedTuple):
     name: str
     how: str  # "", raw, json
     place: str  # one of the places above

@@ -12,6 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kvdoctor import phrase
 from kvdoctor.gramindex import PatternIndex
@@ -110,8 +111,7 @@ class Hit:
     end: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Literal:
+class _Literal(NamedTuple):
     """A literal in skeleton form and what stands at its edges in the template."""
 
     chars: str
@@ -121,8 +121,7 @@ class _Literal:
     quote_right: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Gap:
+class _Gap(NamedTuple):
     """The holes between two literals."""
 
     names: tuple[str, ...]
@@ -130,8 +129,7 @@ class _Gap:
     spaced: bool  # several holes with white space between them
 
 
-@dataclass(frozen=True, slots=True)
-class _Walk:
+class _Walk(NamedTuple):
     """Where the literals were found."""
 
     spots: tuple[_Spot, ...]
