@@ -239,6 +239,23 @@ def test_a_custom_log_head_does_not_hide_the_message() -> None:
     assert one(text, "kv_role", "prefill") == "kv_producer"
 
 
+@pytest.mark.parametrize("width", [80, 100, 120, 150])
+def test_arguments_wrapped_by_a_terminal_are_read_whole(width: int) -> None:
+    pieces = [PREFILL_ARGS[at : at + width] for at in range(0, len(PREFILL_ARGS), width)]
+    found = values("\n".join([*pieces, line("Using max model len 9", "EngineCore")]))
+    for name, value in (("tensor_parallel_size", 4), ("extra.kv_lease_duration", 6)):
+        entry = found.find(name, "prefill")
+        assert entry is not None
+        assert entry.value == value
+
+
+def test_lines_that_are_no_continuation_complete_nothing() -> None:
+    cut = PREFILL_ARGS[: PREFILL_ARGS.index("4, 'kv_tr") + 1]
+    found = values(cut + "\nTraceback (most recent call last):\n  File 'x', line 1")
+    assert found.find("tensor_parallel_size").certainty == "usual"  # type: ignore[union-attr]
+    assert found.find("model").value == "/m"  # type: ignore[union-attr]
+
+
 # -- sides -------------------------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ from kvdoctor.values.value import Scalar, Value
 
 HEAD = 2_000  # characters of a message in which an anchor is looked for
 LONGEST = 200_000  # characters of one message that are read
+MOST_WRAPS = 60  # lines over which one message may be wrapped
 ENOUGH = 40  # fruitless (or fruitful) looks at one log call before it is left alone
 
 _RANK = re.compile(r"_?([A-Z]{2,4})_?(\d{1,5})(?=_|$)")
@@ -94,7 +95,7 @@ def read_lines(paste: Paste, table: Table) -> list[Server]:
         for message in _messages(paste):
             words = set(anchors.findall(message.text, 0, HEAD))
             for index in sorted({index for word in words for index in by_anchor[word]}):
-                _apply(specs[index], message, servers, paste.name, table)
+                _apply(specs[index], message, servers, paste, table)
     _processes(paste, servers, table)
     return servers.all
 
@@ -158,7 +159,7 @@ def _processes(paste: Paste, servers: _Servers, table: Table) -> None:
 
 
 def _apply(
-    spec: LineSpec, message: _Message, servers: _Servers, source: str, table: Table
+    spec: LineSpec, message: _Message, servers: _Servers, paste: Paste, table: Table
 ) -> None:
     text = message.text[:LONGEST]
     hit = spec.pattern.match(text)
@@ -176,18 +177,22 @@ def _apply(
     for reads in spec.reads:
         raw: Tree = reads.fixed if reads.constant else hit.holes.get(reads.source)
         if raw is not None or reads.constant:
-            _add(server, reads, raw, message.number, source, why)
+            _add(server, reads, raw, message.number, paste.name, why)
     for tree in spec.trees:
-        _tree(server, tree, hit, message.number, source, why, table)
+        _tree(server, tree, hit, message.number, paste, spec.id.replace("-", " "), table)
 
 
 def _tree(
-    server: Server, spec: TreeSpec, hit: Hit, number: int, source: str, why: str, table: Table
+    server: Server, spec: TreeSpec, hit: Hit, number: int, paste: Paste, why: str, table: Table
 ) -> None:
-    text = hit.holes.get(spec.hole)
+    text, source = hit.holes.get(spec.hole), paste.name
     if not text:
         return
     tree, cut = _parsed(spec.form, text)
+    if cut and spec.form != "labels":
+        longer, still = _parsed(spec.form, text + _following(paste, number))
+        if not still:
+            tree, cut = longer, False
     if not isinstance(tree, dict):
         return
     if spec.settles:
@@ -209,6 +214,17 @@ def _tree(
             if key in flat:
                 raw = reads.fixed if reads.constant else flat[key]
                 _add(server, reads, raw, number, source, spec.why or why)
+
+
+def _following(paste: Paste, number: int) -> str:
+    """The lines behind line ``number`` that can be the rest of a wrapped one. A terminal breaks
+    anywhere, so nothing stands between them."""
+    rest: list[str] = []
+    for line in paste.lines[number : number + MOST_WRAPS]:
+        if line.level or line.process or line.native or not line.text.strip():
+            break
+        rest.append(line.text)
+    return "".join(rest)[:LONGEST]
 
 
 def _parsed(form: str, text: str) -> tuple[Tree, bool]:
