@@ -229,17 +229,22 @@ def _prove(
 
 
 def _proof(record: Record, claimed: FixProof, cause: Cause, candidates: Sequence[str]) -> Proof:
-    """The proof that may be shown. A claim outside its releases counts as unproven, and so does
-    a guard that accepts the values already before the fix: it shows nothing."""
-    level = claimed.level
-    note = claimed.note
-    if claimed.vllm and parse_range(claimed.vllm).covers(candidates) != "all":
-        note = f"proven for vLLM {claimed.vllm}, this log's release is another or not known"
+    """The proof that may be shown.
+
+    Outside the releases of a claim only the guard as it was read in those releases is left to
+    stand on; without one it is unproven. A guard that accepts the values already before the fix
+    shows nothing."""
+    level, note = claimed.level, claimed.note
+    reach = parse_range(claimed.vllm).covers(candidates) if claimed.vllm else "all"
+    if reach != "all" and level in ("guard", "rerun"):
+        read = bool(candidates) and all(any(guards_for(record, one)) for one in candidates)
+        level = "source" if read else "unproven"
+        where = "another release" if reach == "none" else "a release that is not known for sure"
+        note = f"shown for vLLM {claimed.vllm}; this log is from {where}. {note}".strip()
+    elif reach != "all":
         level = "unproven"
-    elif level == "guard" and (
-        not record.guards
-        or guard_verdict(record, cause.values, cause.facts.candidates).accepted is True
-    ):
+    needless = guard_verdict(record, cause.values, cause.facts.candidates).accepted is True
+    if claimed.level == "guard" and (not record.guards or needless):
         level = "unproven"
     return Proof(level, claimed.vllm, note, claimed.evidence)
 

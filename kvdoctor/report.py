@@ -16,6 +16,7 @@ from kvdoctor.intake.paste import Paste, Release
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match, match, together
 from kvdoctor.record import Input, Record
+from kvdoctor.releases import parse_range
 from kvdoctor.values import Launch, find_launches, read_values, side_of
 from kvdoctor.values.rewrite import apply
 from kvdoctor.values.value import Value, Values
@@ -158,7 +159,7 @@ def _without_denied(
     for finding in findings:
         record = knowledge.records.get(finding.record) if finding.record else None
         if record is not None and record.severity != "error":
-            facts = _facts(record, finding, sources, values, {}, release)
+            facts = _facts(record, finding, sources, values, {}, release, knowledge.sites.releases)
             if isinstance(diagnose(record, facts), NoCause):
                 continue
         kept.append(finding)
@@ -192,11 +193,25 @@ def _facts(
     values: Values,
     answers: Mapping[str, object],
     release: Release,
+    known_releases: Sequence[str],
 ) -> Facts:
     holes = finding.holes if finding is not None and finding.record == record.id else {}
     number = finding.number if finding is not None else 0
     side = _side_of_finding(finding, sources)
-    return gather(record, values, holes, answers, release.candidates, side=side, number=number)
+    candidates = release.candidates or _releases_of(record, finding, known_releases)
+    return gather(record, values, holes, answers, candidates, side=side, number=number)
+
+
+def _releases_of(
+    record: Record, finding: Match | None, known_releases: Sequence[str]
+) -> tuple[str, ...]:
+    """The releases a text without any other sign can come from: those that have the message,
+    else those in which the record was seen."""
+    place = finding.place if finding is not None and finding.record == record.id else None
+    if place is not None and place.releases:
+        return place.releases
+    spans = [parse_range(seen.vllm) for seen in record.seen_in]
+    return tuple(one for one in known_releases if any(span.contains(one) for span in spans))
 
 
 def report(
@@ -227,7 +242,15 @@ def report(
     )
     if record is None:
         return _without_record(base, knowledge)
-    facts = _facts(record, finding, read.sources, values, answers or {}, read.release)
+    facts = _facts(
+        record,
+        finding,
+        read.sources,
+        values,
+        answers or {},
+        read.release,
+        knowledge.sites.releases,
+    )
     outcome = diagnose(record, facts)
     side = _side_of_finding(finding, read.sources)
     config = configuration(record, outcome.values, values, side, facts.candidates)

@@ -12,17 +12,21 @@ from dataclasses import dataclass, field, replace
 from kvdoctor.diagnose import Asks, coerce
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.report import Read, Report, Source, input_spec, read_sources, report
+from kvdoctor.values.value import Value
 
 STEPS = ("start", "choose", "values", "cause", "related")
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Where the user stands: which finding or record, at which step."""
+    """Where the user stands: which finding or record, at which step.
+
+    ``carried`` are values that came along from the record before: what its message said."""
 
     step: str = "start"
     chosen: int | None = None
     record: str | None = None
+    carried: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,12 @@ def follow(state: State, record_id: str, knowledge: Knowledge) -> State:
     """Walk on to a related record; values and answers come along."""
     if record_id not in knowledge.records:
         return replace(state, message=f"there is no record {record_id}")
-    return _go(state, _settled(state, Visit("values", None, record_id), knowledge))
+    shown = view(state, knowledge)
+    carried: tuple[Value, ...] = ()
+    if shown is not None and shown.config is not None:
+        read = state.read.values.entries if state.read is not None else ()
+        carried = tuple(one for one in shown.config.values.entries if one not in read)
+    return _go(state, _settled(state, Visit("values", None, record_id, carried), knowledge))
 
 
 def answer(state: State, name: str, raw: str, knowledge: Knowledge) -> State:
@@ -213,6 +222,8 @@ def _view(state: State, visit: Visit, knowledge: Knowledge) -> Report | None:
         if visit.record is None:
             return None
         read = read_sources((), knowledge)
+    if visit.carried:
+        read = replace(read, values=read.values.plus(visit.carried, first=True))
     record = visit.record
     if record is None and visit.chosen is not None and visit.chosen < len(read.findings):
         record_id = read.findings[visit.chosen].record

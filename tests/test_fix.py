@@ -68,10 +68,18 @@ def test_a_guard_that_cannot_be_decided_offers_nothing() -> None:
     assert held.asks == ("depth",)
 
 
-def test_a_claim_is_shown_as_unproven_outside_the_releases_it_was_proven_for() -> None:
+def test_outside_the_releases_of_a_claim_only_the_read_guard_is_left() -> None:
     claimed = replace(WIDGET.fixes["equal"], proof=FixProof("rerun", "==0.33.0", "ran"))
     record = replace(WIDGET, fixes={**WIDGET.fixes, "equal": claimed})
-    assert offered(record)["equal"].proof.level == "unproven"
+    proof = offered(record)["equal"].proof
+    assert proof.level == "source"
+    assert "0.33.0" in proof.note
+    unread = replace(record, guards=(Guard("local_size > 0", vllm=">=0.33.0"),))
+    assert offered(unread)["equal"].proof.level == "unproven"
+
+
+def test_without_any_release_nothing_counts_as_proven() -> None:
+    assert offered(release="")["equal"].proof.level == "unproven"
 
 
 def test_a_guard_that_accepts_the_values_before_proves_nothing() -> None:

@@ -102,6 +102,15 @@ def test_answers_come_along_to_a_related_record() -> None:
     assert shown.status == "cause"
 
 
+def test_what_the_message_said_comes_along_too() -> None:
+    text = LOG.replace("size 3", "size 150")
+    state = session.answer(pasted(text), "strict", "yes", KNOWN)
+    shown = session.view(session.follow(state, MISSING.id, KNOWN), KNOWN)
+    assert shown is not None
+    assert shown.facts is not None
+    assert shown.facts.known["size"].value == 150
+
+
 def test_what_the_values_would_hit_next_comes_first() -> None:
     text = ("vllm serve m --kv-transfer-config '{\"kv_connector\": \"WidgetConnector\"}'\n"
             "ValueError: Widget size 200 does not divide 8 here\n")
