@@ -113,7 +113,7 @@ def _file(folder: Path, path: str) -> tuple[bool, Any, list[RecordError]]:
     if text is None:
         return False, None, errors
     if _is_sheet(path, text):
-        return True, *_sheet(text, path)
+        return True, *read_beside(text, path)
     return False, *read_record(text, path, Path(path).stem)
 
 
@@ -147,7 +147,8 @@ def _read_text(file: Path) -> tuple[str | None, list[RecordError]]:
         return None, [RecordError(f"cannot be read: {why}", file=str(file))]
 
 
-def _sheet(text: str, path: str) -> tuple[Any, list[RecordError]]:
+def read_beside(text: str, path: str) -> tuple[Any, list[RecordError]]:
+    """The tree of a file beside the records, or None with what is wrong with it."""
     from kvdoctor.form.read import read_sheet
 
     tree, errors = read_sheet(text, path, Path(path).stem)

@@ -182,6 +182,21 @@ def test_places_and_ranges_are_compared_with_the_catalogue(
     assert [one.rule for one in across.notes(knowledge.records[ID], tree, knowledge)] == rules
 
 
+def test_the_files_beside_the_records_are_checked_too(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
+    (tmp_path / "wrappers.yaml").write_text("- {id: a, message: x, quotes: y}\n")
+    (tmp_path / "values.yaml").write_text("lines:\n  - {id: a}\n")
+    (tmp_path / "symptoms.yaml").write_text(
+        "first: a\nquestions:\n  a:\n    text: x\n    answers:\n"
+        "      - {id: one, text: x, records: [anoter-record]}\n      - {id: two, text: x, say: x}\n"
+    )
+    found = lint([tmp_path], Knowledge({"another-record": record_of(OTHER)}))
+    told = {(Path(one.file).stem, one.rule, one.line) for one in found}
+    assert ("wrappers", "form", 1) in told
+    assert ("symptoms", "related-missing", 6) in told
+    assert {name for name, _, _ in told} == {"wrappers", "values", "symptoms"}
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

@@ -55,6 +55,7 @@ def lint(
 
     ``knowledge``: the other records. ``examples``: run the records' examples too."""
     from kvdoctor.knowledge import with_records
+    from kvdoctor.lint import sheets
 
     files: list[_File] = []
     findings: list[Finding] = []
@@ -67,6 +68,10 @@ def lint(
     for file in files:
         for note in _notes(file.record, file.tree, whole, examples=examples):
             findings.append(_finding(file, note))
+    for path in map(Path, paths):
+        if (path / "records").is_dir():
+            for row in sheets.rows(path, whole):
+                findings.append(Finding(*row[:5], field=row[5]))
     return sorted(findings, key=lambda one: (one.file, one.line, one.rule, one.message))
 
 
