@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvdoctor.intake import Fingerprints, read
+from kvdoctor.intake import read
 from kvdoctor.intake.decode import decode
 from kvdoctor.intake.redact import redact
+from kvdoctor.intake.release import Fingerprints
 
 TRACE = (
     "(EngineCore pid=7) ERROR 08-19 18:34:27 [core.py:9] Traceback (most recent call last):\n"

@@ -9,16 +9,17 @@ import itertools
 import re
 from collections.abc import Sequence
 
+from kvdoctor.intake.lazy import Lazy
 from kvdoctor.intake.paste import Line
 
 TRACEBACK = "Traceback (most recent call last"
 # A blank may be lost where a line was broken: "line1055", "inget_response".
 FRAME = re.compile(r'\s*(?:\|\s+)?File ?"([^"\n]{1,2000})", ?line ?(\w{1,12})(?:, ?in ?(.*))?$')
 _BORDERS = "│┃║┆┊╎┇┋"
-_BOX = re.compile(r"^[\s╭╮╰╯─━═┌┐└┘├┤┬┴┼╔╗╚╝╞╡╒╕╘╛┏┓┗┛]{2,}|[\s╭╮╰╯─━═┌┐└┘├┤╔╗╚╝╞╡┏┓┗┛]{2,}$")
-_EDITOR = re.compile(r"\s{0,8}(\d{1,7})(?=$|[\s:|-])[:|-]?")
-_QUOTE = re.compile(r"\s{0,3}> ?")
-_SYNTAX_START = re.compile(
+_BOX = Lazy(r"^[\s╭╮╰╯─━═┌┐└┘├┤┬┴┼╔╗╚╝╞╡╒╕╘╛┏┓┗┛]{2,}|[\s╭╮╰╯─━═┌┐└┘├┤╔╗╚╝╞╡┏┓┗┛]{2,}$")
+_EDITOR = Lazy(r"\s{0,8}(\d{1,7})(?=$|[\s:|-])[:|-]?")
+_QUOTE = Lazy(r"\s{0,3}> ?")
+_SYNTAX_START = Lazy(
     r'\s*(?:File "|Traceback \(most|During handling of the above|The above exception was)'
     r"|Process \S+:$|Exception in |[|+]|\S+:\d+: \w*Warning: |\[rank"
 )

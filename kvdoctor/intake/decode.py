@@ -6,14 +6,12 @@ the size of its input, and decompression stops at :data:`MAX_BYTES`.
 
 from __future__ import annotations
 
-import bz2
 import importlib
-import lzma
-import re
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from kvdoctor.intake.lazy import Lazy
 
 MAX_BYTES = 160 * 1024 * 1024  # of text, after decompression
 MAX_LAYERS = 3  # a .gz inside a .zst is real; deeper nesting is an attack
@@ -23,21 +21,21 @@ _GZIP, _ZSTD, _BZ2, _XZ = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7z
 
 # CSI and OSC sequences with a real escape byte (or its C1 form); bounded so that a lone escape in
 # binary data cannot swallow text.
-_ESCAPES = re.compile(
+_ESCAPES = Lazy(
     r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
     r"|\x1b\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)"
     r"|\x1b[PX^_][^\x1b\n]{0,512}\x1b\\"
     r"|\x1b[ -/]{0,4}[0-~]"
 )
 # The same colours after a viewer, syslog or a copy spelled the escape byte out or lost it.
-_SPELLED = re.compile(
+_SPELLED = Lazy(
     r"(?:\^\[|#033|\\x1[bB]|\\0?33|\\u001[bB]|\\e|[\u241b\u2190\ufffd])\[[0-9;]{0,24}[mKGHJ]"
 )
-_BARE_COLOUR = re.compile(r"\[\d{1,3}(?:;\d{1,3}){0,5}m(?!\])|\[m(?![\w\]])")
+_BARE_COLOUR = Lazy(r"\[\d{1,3}(?:;\d{1,3}){0,5}m(?!\])|\[m(?![\w\]])")
 # Control characters that never carry text, and the invisible ones that reorder or hide it.
-_CONTROL = re.compile("[\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
+_CONTROL = Lazy("[\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
 _CONTROL_BYTES = bytes({*range(0x20), 0x7F} - {0x09, 0x0A, 0x0D})  # never part of a character
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = Lazy("[\ud800-\udfff]")
 # Bytes that are not UTF-8 are read as Windows-1252, the usual other encoding of pasted text.
 _CP1252 = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
 _SEPARATORS = str.maketrans({"\u2028": "\n", "\u2029": "\n", "\x85": "\n"})
@@ -144,10 +142,16 @@ def _encoding(data: bytes) -> str:
 def _unpack(data: bytes, notes: list[str]) -> bytes | None:
     """One layer of compression taken off; ``None`` when there is none or it cannot be read."""
     if data.startswith(_GZIP):
+        import zlib
+
         return _inflate(data, "gzip", lambda: zlib.decompressobj(31), notes)
     if data.startswith(_BZ2) and data[3:4] in b"123456789" and len(data) > 10:
+        import bz2
+
         return _inflate(data, "bzip2", bz2.BZ2Decompressor, notes)
     if data.startswith(_XZ):
+        import lzma
+
         return _inflate(data, "xz", lambda: lzma.LZMADecompressor(memlimit=MAX_BYTES), notes)
     if data.startswith(_ZSTD):
         maker = _zstd()

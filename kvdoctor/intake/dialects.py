@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from kvdoctor.intake import syntax
 from kvdoctor.intake.found import Found, Stream, add, message_lines
+from kvdoctor.intake.lazy import Lazy
 from kvdoctor.intake.paste import Frame
 from kvdoctor.intake.syntax import CONTEXT, DIRECT, FRAME, TRACEBACK
 
@@ -164,7 +165,7 @@ def _add_error(
     )  # fmt: skip
 
 
-_ARGUMENT = re.compile(
+_ARGUMENT = Lazy(
     r"(?:argument |unrecognized argument|the following argument|invalid |ambiguous option|expected "
     r"|one of the arguments |not allowed |too few arguments)"
 )
@@ -221,7 +222,7 @@ def _inner(
     outer.failure = replace(outer.failure, message=own, link="direct")
 
 
-_STRING = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
+_STRING = Lazy(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
 
 
 def repr_inside(text: str) -> tuple[str, str] | None:
@@ -248,7 +249,7 @@ def asserted(stream: Stream, at: int) -> int:
     return at + 1
 
 
-_TERMINATE = re.compile(r"terminate called after throwing an instance of '([^'\n]{1,200})'")
+_TERMINATE = Lazy(r"terminate called after throwing an instance of '([^'\n]{1,200})'")
 
 
 def aborted(stream: Stream, at: int) -> int:

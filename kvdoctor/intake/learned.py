@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from kvdoctor.intake.lazy import Lazy
 from kvdoctor.intake.paste import Line
 
 MAX_PODS = 64
 MAX_COMMON = 6  # words of a prefix that all lines share
 
-_TOKEN = re.compile(r"[A-Za-z0-9_.:+-]*\d[A-Za-z0-9_.:+-]*")
+_TOKEN = Lazy(r"[A-Za-z0-9_.:+-]*\d[A-Za-z0-9_.:+-]*")
 
 
 def learn(fronts: Sequence[str], sterns: Collection[str]) -> tuple[re.Pattern[str], ...]:
@@ -24,7 +25,7 @@ def learn(fronts: Sequence[str], sterns: Collection[str]) -> tuple[re.Pattern[st
     return (*pods, *(re.compile(shape + r"(?: |$)") for shape in shapes[:8]))
 
 
-_TOLD = re.compile(
+_TOLD = Lazy(
     r"usage: |\s{0,4}(?:Value error|Assertion failed), |[\w./ -]{1,80}: error: "
     r"|\d+ validation error"
     r"|(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Z]\w{0,80}(?:Error|Exception): "

@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kvdoctor.intake.lazy import Lazy
+
 LEVELS = {
     "TRACE": "DEBUG", "DEBUG": "DEBUG", "INFO": "INFO", "NOTICE": "INFO", "WARN": "WARNING",
     "WARNING": "WARNING", "ERROR": "ERROR", "ERR": "ERROR", "FATAL": "CRITICAL",
@@ -30,50 +32,48 @@ _RECORD = re.compile(
     r"(\[?)([^\s\[\]:()]{1,200}):(\d{1,7})\](?: |$)"
 )
 _DATED = re.compile(rf"({_LEVEL})\s{{1,4}}((?:\d{{4}}-)?\d\d-\d\d[ T]{_CLOCK}Z?) ")
-_LEVEL_ALONE = re.compile(rf"({_LEVEL})(?::?\s{{1,9}}|:?$)")
+_LEVEL_ALONE = Lazy(rf"({_LEVEL})(?::?\s{{1,9}}|:?$)")
 _UVICORN = re.compile(rf"({_LEVEL}):(?:\s{{1,9}}|([\w.]{{1,100}}):)")
 
 _PID = re.compile(r" pid=(\d{1,9})((?:, [a-z_]{1,20}=[^),\s]{1,80}){0,4})\)( ?)")
-_RANK = re.compile(r"\s(?:rank|local_rank)=\d{1,5}$")
-_NAME_ONLY = re.compile(rf"\(([A-Z]\w{{2,60}})\) (?={_LEVEL}\b)")
-_SQUARE_RANK = re.compile(r"\[(rank\d{1,5})\]:\s?")
-_STAGE = re.compile(rf"\[[\w .:-]{{1,40}}\]\s{{1,4}}(?={_LEVEL}\s|\()")
-_POD = re.compile(r"\[pod/([\w.-]{1,253})/([\w.-]{1,253})\] ?")
-_SQUARE_TIME = re.compile(r"\[(\d{4}-\d\d-\d\d[T ]" + _CLOCK + r"(?:Z|[+-]\d\d:?\d\d)?)\] ?")
-_MPI = re.compile(r"\[\d{1,5},\d{1,5}\]<(?:stdout|stderr)>:")
-_LIBRARY = re.compile(rf"([A-Z][A-Za-z]{{1,30}}) ({_LEVEL}): ")
+_RANK = Lazy(r"\s(?:rank|local_rank)=\d{1,5}$")
+_NAME_ONLY = Lazy(rf"\(([A-Z]\w{{2,60}})\) (?={_LEVEL}\b)")
+_SQUARE_RANK = Lazy(r"\[(rank\d{1,5})\]:\s?")
+_STAGE = Lazy(rf"\[[\w .:-]{{1,40}}\]\s{{1,4}}(?={_LEVEL}\s|\()")
+_POD = Lazy(r"\[pod/([\w.-]{1,253})/([\w.-]{1,253})\] ?")
+_SQUARE_TIME = Lazy(r"\[(\d{4}-\d\d-\d\d[T ]" + _CLOCK + r"(?:Z|[+-]\d\d:?\d\d)?)\] ?")
+_MPI = Lazy(r"\[\d{1,5},\d{1,5}\]<(?:stdout|stderr)>:")
+_LIBRARY = Lazy(rf"([A-Z][A-Za-z]{{1,30}}) ({_LEVEL}): ")
 
 _ISO = re.compile(
     r"(\d{4}[-/]\d\d[-/]\d\d[T ]" + _CLOCK + r")(Z|[+-]\d\d:?\d\d)?(?: |$|(?=\t)|(?=,))"
 )
-_CRI = re.compile(r"(?:stdout|stderr) ([FP])(?::\w)?(?: |$)")
-_JOURNAL = re.compile(r"([\w.-]{1,253}) ([^\s\[\]:()]{1,100})\[(\d{1,9})\]: ?")
-_SYSLOG = re.compile(
+_CRI = Lazy(r"(?:stdout|stderr) ([FP])(?::\w)?(?: |$)")
+_JOURNAL = Lazy(r"([\w.-]{1,253}) ([^\s\[\]:()]{1,100})\[(\d{1,9})\]: ?")
+_SYSLOG = Lazy(
     r"(?:<\d{1,3}>)?((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d " + _CLOCK + r") "
     r"([\w.:-]{1,253}) ([^\s\[\]:]{1,100})(?:\[\d{1,9}\])?: ?"
 )
-_AFTER_TIME = re.compile(
+_AFTER_TIME = Lazy(
     rf"\s{{0,4}}(?:>>\s"  # a wrapper script's own mark
     rf"|\|\s({_LEVEL})\s{{1,8}}\|\s(?:stdout|stderr)\s\|\s"
     rf"|\[({_LEVEL})\s?\]\sW-\d{{1,9}}-\S{{1,120}}\sMODEL_LOG\s-\s"
     rf"|\d{{1,9}}\s[\w.-]{{1,40}}\s({_LEVEL})\s\[[^\]\n]{{1,200}}\]\s)"
 )
-_NAMED_LEVEL = re.compile(
+_NAMED_LEVEL = Lazy(
     rf"\s{{0,4}}(?:-\s[\w.:-]{{1,120}}\s-\s|[-|]\s)?\[?({_LEVEL})\s{{0,8}}\]?(?:\s?[-|:]\s|\s{{1,8}}|$)"
 )
-_MODULE = re.compile(r"([A-Za-z_][\w]{0,60}(?:(?:\.|::)\w{1,80}){1,8}): ")
-_LOGURU = re.compile(r"[\w.<>]{1,120}:[\w<>]{1,80}:(\d{1,7}) - ")
-_CLOUD = re.compile(
+_MODULE = Lazy(r"([A-Za-z_][\w]{0,60}(?:(?:\.|::)\w{1,80}){1,8}): ")
+_LOGURU = Lazy(r"[\w.<>]{1,120}:[\w<>]{1,80}:(\d{1,7}) - ")
+_CLOUD = Lazy(
     r"(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL|ALERT|EMERGENCY) "
     r"(\d{4}-\d\d-\d\dT" + _CLOCK + r"Z) (?:\[resource\.labels\.\w{1,40}: ([^\]\n]{1,200})\] ?)?"
 )
 _RUNPOD = re.compile(r"[a-z0-9]{4,32}\[(?:info|error|warning|warn|debug|stdout|stderr)\]")
 _COMPOSE = re.compile(r"([A-Za-z0-9][\w.-]{0,120}?-\d{1,4})\s{1,40}\| ?")
 _COMPOSE_NAMED = re.compile(r"([A-Za-z][\w.-]{0,120})\s{1,40}\| ?")
-_BAR = re.compile(
-    r"\s{0,4}\| (?=\[?\d{4}-\d\d-\d\d|\([A-Za-z]\w{0,80} pid=|\s{0,1}" + _LEVEL + r" \d)"
-)
-_QUOTE = re.compile(rf"(?:> ?){{1,8}}(?=\(|{_LEVEL} |\d{{4}}-|\[)")
+_BAR = Lazy(r"\s{0,4}\| (?=\[?\d{4}-\d\d-\d\d|\([A-Za-z]\w{0,80} pid=|\s{0,1}" + _LEVEL + r" \d)")
+_QUOTE = Lazy(rf"(?:> ?){{1,8}}(?=\(|{_LEVEL} |\d{{4}}-|\[)")
 _STERN = re.compile(
     r"([a-z0-9][a-z0-9.-]{2,252}) ([a-z0-9][\w.-]{0,62}) "
     rf"(?=\([A-Z]\w{{0,80}} pid=|{_LEVEL} (?:\d\d-|\[)|Traceback \(most)"
@@ -84,18 +84,18 @@ _GLOG = re.compile(
     r"\[?([IWEF])(\d{4} \d\d:\d\d:\d\d\.\d{1,9})\s{1,8}(?:(\d{1,9}) )?"
     r"([\w./+-]{1,200}):(\d{1,7})\] ?"
 )
-_UCX = re.compile(
+_UCX = Lazy(
     r"\[(\d{9,11}\.\d{1,9})\] \[[^\]\n]{1,120}\]\s{1,40}([\w.-]{1,80}):(\d{1,7})\s{1,4}UCX\s{1,4}"
     r"(\w{1,10})\s{1,4}"
 )
-_CORO = re.compile(rf"({_LEVEL})\s{{1,8}}\[(\d{{1,9}})\] \[([\w./-]{{1,120}}):(\d{{1,7}})\] ?")
+_CORO = Lazy(rf"({_LEVEL})\s{{1,8}}\[(\d{{1,9}})\] \[([\w./-]{{1,120}}):(\d{{1,7}})\] ?")
 _NCCL = re.compile(
     r"[\w.-]{1,120}:\d{1,9}:\d{1,9} \[\d{1,4}\] (?:\S{1,20} )?NCCL (INFO|WARN|ERROR|TRACE) ?"
 )
 
-_REPEATED = re.compile(r"\s{0,8}\[repeated \d{1,9}x across cluster\][^\n]{0,400}$")
-_LIBRARY_PLACE = re.compile(r" \(([\w.-]{1,80}\.py):(\d{1,7}):[\w.]{1,160}\)$")
-_MARKDOWN_DUNDER = re.compile(r"(?<![\w*])\*\*(\w{1,40})\*\*(?![\w*])")
+_REPEATED = Lazy(r"\s{0,8}\[repeated \d{1,9}x across cluster\][^\n]{0,400}$")
+_LIBRARY_PLACE = Lazy(r" \(([\w.-]{1,80}\.py):(\d{1,7}):[\w.]{1,160}\)$")
+_MARKDOWN_DUNDER = Lazy(r"(?<![\w*])\*\*(\w{1,40})\*\*(?![\w*])")
 
 MAX_PREFIXES = 40
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 
+from kvdoctor.intake.lazy import Lazy
+
 # Tokens that betray themselves by their beginning.
-_TOKENS = re.compile(
+_TOKENS = Lazy(
     r"(?<![A-Za-z0-9_-])(?:"
     r"hf_[A-Za-z0-9]{16,200}"
     r"|sk-[A-Za-z0-9_-]{16,300}"
@@ -27,7 +29,7 @@ _TOKEN_MARKS = (
 )  # fmt: skip
 
 # A name that says its value is secret, then the value: NAME=value, "name": "value", --name value.
-_NAMED = re.compile(
+_NAMED = Lazy(
     r"(?P<head>(?:api[_-]?key|secret[_-]?(?:access[_-]?)?key|access[_-]?key(?:[_-]?id)?"
     r"|(?:hf|hub|api|auth|access|refresh|session|bearer)[_-]?token|passw(?:or)?d|passphrase"
     r"|(?:client|app|aws)[_-]?secret|private[_-]?key|credentials?)"
@@ -41,18 +43,18 @@ _NAMED_MARKS = (
     "esh_token", "ccess_token", "ccess-token", "api_token", "api-token", "ssion_token",
     "rer_token", "redential",
 )  # fmt: skip
-_BEARER = re.compile(
+_BEARER = Lazy(
     r"(?i)(?P<head>\b(?:bearer|basic)\s{1,3}|x-api-key\s{0,3}[:=]\s{0,3}[\"']?)"
     r"(?P<value>[A-Za-z0-9._~+/=-]{8,4000})"
 )
-_URL = re.compile(
+_URL = Lazy(
     r"(?P<head>[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@\"'<>]{0,200}:)(?P<value>[^\s/@\"'<>]{1,200})(?=@)"
 )
-_SIGNED = re.compile(
+_SIGNED = Lazy(
     r"(?P<head>[?&](?:X-Amz-(?:Signature|Credential|Security-Token)|sig|signature|token|sv_token)=)"
     r"(?P<value>[A-Za-z0-9%._~+/=-]{8,4000})"
 )
-_PEM = re.compile(r"-----(BEGIN|END) [A-Z ]{0,40}PRIVATE KEY-----")
+_PEM = Lazy(r"-----(BEGIN|END) [A-Z ]{0,40}PRIVATE KEY-----")
 MAX_PEM = 20_000  # characters of one private key
 
 _HARMLESS = frozenset(
@@ -60,7 +62,7 @@ _HARMLESS = frozenset(
      "redacted", "hidden", "secret", "token", "bearer", "basic", "string", "value", "file",
      "with", "from", "must", "does", "your", "this", "that", "will", "should", "when", "provided"}
 )  # fmt: skip
-_STARS = re.compile(r"[*xX.…•-]{3,}$")
+_STARS = Lazy(r"[*xX.…•-]{3,}$")
 
 
 def redact(text: str) -> tuple[str, int]:
@@ -105,7 +107,7 @@ class _Redactor:
                 done, begin = mark.end(), -1
         return "".join([*out, text[done:]])
 
-    def _on_lines(self, text: str, marks: tuple[str, ...], pattern: re.Pattern[str]) -> str:
+    def _on_lines(self, text: str, marks: tuple[str, ...], pattern: Lazy) -> str:
         """``pattern`` applied to the lines that hold one of ``marks`` in upper or lower case."""
         if not marks:
             return text

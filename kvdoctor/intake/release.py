@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from kvdoctor.intake.lazy import Lazy
 from kvdoctor.intake.paste import Failure, Line, LogRecord, Release
 from kvdoctor.record import Wrapper
 
@@ -47,7 +48,7 @@ class Reading:
     fingerprints: Fingerprints = Fingerprints()
 
 
-_VERSION = re.compile(
+_VERSION = Lazy(
     r"v?(\d{1,4}\.\d{1,5}(?:\.\d{1,5})?)((?:[.\-+]?[A-Za-z][\w.+-]{0,80}|\+[\w.+-]{1,80}|\.\d{1,6}[\w.+-]{0,80})?)"
 )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from kvdoctor.intake import damage, unwrap
 from kvdoctor.intake.decode import plain
+from kvdoctor.intake.lazy import Lazy
 from kvdoctor.intake.learned import bar_names, common, learn
 from kvdoctor.intake.paste import Line
 from kvdoctor.intake.prefixes import LEVELS, STANDARD, Head, content, split
@@ -19,12 +20,12 @@ KEPT_HEAD = 100_000  # of a longer text: the banner stands at the start, the fai
 LONG = 400  # columns that prefixes never fill
 
 _LEVELS = r"(?:ERROR|WARNING|INFO|DEBUG|CRITICAL)"
-_GLUED = re.compile(
+_GLUED = Lazy(
     r"\((?:[A-Za-z]\w{0,80})(?: rank=\d{1,5})? pid=\d{1,9}(?:, ip=[\d.a-fA-F:]{2,45})?\) ?"
     rf"|{_LEVELS} (?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{{1,6}})?"
     r" \[?[^\s\[\]]{1,160}:\d{1,7}\]"
 )
-_DATED_LEVEL = re.compile(rf"{_LEVELS} (?:\d{{4}}-)?\d\d-\d\d \d\d:")
+_DATED_LEVEL = Lazy(rf"{_LEVELS} (?:\d{{4}}-)?\d\d-\d\d \d\d:")
 _AFTER_PROCESS = re.compile(
     rf'(?:{_LEVELS}\s|\(|\s|File "|Traceback \(|\[|Process |[\w.]{{1,160}}(?:Error|Exception)\b|$)'
 )
@@ -36,7 +37,7 @@ _SMART = str.maketrans(
 _ENTITIES = (("&quot;", '"'), ("&#34;", '"'), ("&#39;", "'"), ("&#x27;", "'"), ("&lt;", "<"),
              ("&gt;", ">"), ("&nbsp;", " "), ("&amp;", "&"))  # fmt: skip
 _TAILS = ("\\n", "]")  # what only the slow way takes off
-_SPELLED_END = re.compile(r"(?:\^M|#015|\\r)+$")
+_SPELLED_END = Lazy(r"(?:\^M|#015|\\r)+$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from kvdoctor.intake.damage import FRAME, TRACEBACK
+from kvdoctor.intake.lazy import Lazy
 
 __all__ = ["FRAME", "TRACEBACK"]
 
@@ -33,40 +34,40 @@ DOTTED = re.compile(
     r"(?::(?: (.*)|$)|\s*$)",
     re.DOTALL,
 )
-REPR = re.compile(
+REPR = Lazy(
     rf"((?:[A-Za-z_]\w{{0,80}}\.){{0,8}}[A-Za-z_]\w{{0,100}}?{_SUFFIX})\((.*)\)[.,]?\s*$", re.DOTALL
 )
-REPR_INSIDE = re.compile(
+REPR_INSIDE = Lazy(
     r"(?<![\w.])((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z]\w{0,80}?(?:Error|Exception))\((?=['\"(])"
 )
-RAY = re.compile(r"((?:ray\.exceptions\.)?RayTaskError)\(([\w.]{1,100})\): (ray::.{1,400})")
-RAY_CALL = re.compile(r"ray::[\w.:<>]{1,200}\(\)? ?\(pid=\d")
-PYDANTIC_HEAD = re.compile(r"(\d{1,5}) validation errors? for (\S.{0,200})$")
-PYDANTIC_END = re.compile(r" ?\[type=([a-z_]{1,60})(?:,|\]|\s*$)")
-PYDANTIC_LINE = re.compile(r"\s{0,8}(Value error|Assertion failed), ")
+RAY = Lazy(r"((?:ray\.exceptions\.)?RayTaskError)\(([\w.]{1,100})\): (ray::.{1,400})")
+RAY_CALL = Lazy(r"ray::[\w.:<>]{1,200}\(\)? ?\(pid=\d")
+PYDANTIC_HEAD = Lazy(r"(\d{1,5}) validation errors? for (\S.{0,200})$")
+PYDANTIC_END = Lazy(r" ?\[type=([a-z_]{1,60})(?:,|\]|\s*$)")
+PYDANTIC_LINE = Lazy(r"\s{0,8}(Value error|Assertion failed), ")
 PYDANTIC_LINK = "For further information visit https://errors.pydantic.dev"
-ARGPARSE = re.compile(r"((?:[\w./-]{1,80} ){0,4}[\w./-]{1,120}): error: (\S.*)$", re.DOTALL)
+ARGPARSE = Lazy(r"((?:[\w./-]{1,80} ){0,4}[\w./-]{1,120}): error: (\S.*)$", re.DOTALL)
 MARKERS = re.compile(r"[\s^~]+$")
-REPEATED = re.compile(r"\s*\[Previous line repeated \d+ more times?\]")
-ELIDED = re.compile(r"\s*\.\.\.<\d+ lines?>\.\.\.$")
-MARGIN = re.compile(r"(\s*)([|+])(?:(-\+)?(-{3,}.*)?$|( )|$)")
-GROUP_RULE = re.compile(r"\s*\+(?:-\+)?-{3,}(?: (?:\d{1,5}|\.\.\.) -{3,}|-*)?\s*$")
-PROCESS = re.compile(r"Process (\S{1,80}):\s*$")
+REPEATED = Lazy(r"\s*\[Previous line repeated \d+ more times?\]")
+ELIDED = Lazy(r"\s*\.\.\.<\d+ lines?>\.\.\.$")
+MARGIN = Lazy(r"(\s*)([|+])(?:(-\+)?(-{3,}.*)?$|( )|$)")
+GROUP_RULE = Lazy(r"\s*\+(?:-\+)?-{3,}(?: (?:\d{1,5}|\.\.\.) -{3,}|-*)?\s*$")
+PROCESS = Lazy(r"Process (\S{1,80}):\s*$")
 STACK = "Stack (most recent call last"
 
 # IPython and rich: frames without quotes, an arrow at the failing line.
-IPYTHON_HEAD = re.compile(rf"({_PATH}[A-Za-z_]\w{{0,100}})\s{{2,80}}{re.escape(TRACEBACK)}\)")
-BARE_FRAME = re.compile(
+IPYTHON_HEAD = Lazy(rf"({_PATH}[A-Za-z_]\w{{0,100}})\s{{2,80}}{re.escape(TRACEBACK)}\)")
+BARE_FRAME = Lazy(
     r"\s{0,8}(?:File )?((?:/|[A-Za-z]:\\|~/|\.{1,3}/|<)[^\s:()]{1,400}|[\w./-]{1,400}\.pyx?)"
     r":(\d{1,7})"
     r"(?:, in | in )([\w.<>]{1,120})(?:\(.*)?$"
 )
-OLD_FRAME = re.compile(r"\s{0,4}((?:/|~/)\S{1,400}\.py) in ([\w.<>]{1,120})\(.*$")
-CELL = re.compile(
+OLD_FRAME = Lazy(r"\s{0,4}((?:/|~/)\S{1,400}\.py) in ([\w.<>]{1,120})\(.*$")
+CELL = Lazy(
     r"\s{0,4}(?:Cell In\s?\[\d{1,6}\], line (\d{1,7})|(<ipython-input-[\w-]{1,60}>) in (\S{1,80}))"
 )
-ARROW = re.compile(r"\s{0,8}(?:-{2,12}>|❱)\s{1,8}(\d{1,7})\s?(.*)$")
-NUMBERED = re.compile(r"\s{0,8}\d{1,7}(?:\s.*)?$")
+ARROW = Lazy(r"\s{0,8}(?:-{2,12}>|❱)\s{1,8}(\d{1,7})\s?(.*)$")
+NUMBERED = Lazy(r"\s{0,8}\d{1,7}(?:\s.*)?$")
 
 _RAW_START = re.compile(
     r"(?:Process \S{1,80}:$|Exception in |Exception ignored|During handling of "
@@ -137,7 +138,7 @@ def number_of(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
-_LITERAL = re.compile(
+_LITERAL = Lazy(
     r"""\s*[rbuf]{0,2}(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\s*,?\s*$""", re.DOTALL
 )
 
@@ -151,7 +152,7 @@ def repr_message(arguments: str) -> str:
     return unescape(body or "")
 
 
-_ESCAPE = re.compile(r"\\(n|t|r|'|\"|\\)")
+_ESCAPE = Lazy(r"\\(n|t|r|'|\"|\\)")
 _PLAIN = {"n": "\n", "t": "\t", "r": "", "'": "'", '"': '"', "\\": "\\"}
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import bisect
-import csv
-import io
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from kvdoctor.intake.lazy import Lazy
 
 MESSAGE_KEYS = ("message", "msg", "log", "text", "textPayload", "event", "line", "body", "content",
                 "MESSAGE", "@message", "Message")  # fmt: skip
@@ -164,7 +163,7 @@ def _indent(line: str) -> int:
 _HEADER_NAMES = frozenset(
     {"message", "msg", "log", "content", "@message", "textpayload", "line", "body", "event.message"}
 )
-_EPOCH_ROW = re.compile(r'\d{10,13},"')
+_EPOCH_ROW = Lazy(r'\d{10,13},"')
 
 
 def csv_rows(text: str, lines: list[str]) -> Iterator[tuple[int, int, str, str]] | None:
@@ -186,6 +185,9 @@ _TIME_NAMES = frozenset({"time", "timestamp", "date", "@timestamp", "asctime", "
 
 
 def _rows(text: str, column: int, time: int) -> Iterator[tuple[int, int, str, str]]:
+    import csv
+    import io
+
     reader = csv.reader(io.StringIO(text, newline=""))
     start = 0
     while True:
@@ -199,7 +201,7 @@ def _rows(text: str, column: int, time: int) -> Iterator[tuple[int, int, str, st
         start = end
 
 
-_ESCAPED = re.compile(r"\\(?:r\\)?n|#012")
+_ESCAPED = Lazy(r"\\(?:r\\)?n|#012")
 _ESCAPES = (('\\"', '"'), ("\\'", "'"), ("\\t", "\t"))
 
 
@@ -248,17 +250,17 @@ def _unescaped(text: str) -> str:
     return text
 
 
-_FLAT_FRAME = re.compile(r'\s*File "([^"\n]{1,1000})", line (\w{1,10}), in ([\w.<>]{1,200})')
-_FLAT_ERROR = re.compile(
+_FLAT_FRAME = Lazy(r'\s*File "([^"\n]{1,1000})", line (\w{1,10}), in ([\w.<>]{1,200})')
+_FLAT_ERROR = Lazy(
     r"(?<![\w.])(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Z]\w{0,80}?(?:Error|Exception|Interrupt)(?:: |\s*$)"
 )
-_FLAT_START = re.compile(
+_FLAT_START = Lazy(
     r"(?=Traceback \(most recent call last\):|During handling of the above exception, another"
     r"|The above exception was the direct cause)"
 )
 
 
-_FLAT_VALIDATION = re.compile(
+_FLAT_VALIDATION = Lazy(
     r"(?<=\S)\s*(?=(?:Value error|Assertion failed), |Input should be "
     r"|For further information visit )"
 )
