@@ -420,6 +420,13 @@ def test_every_template_of_the_shipped_table_compiles_and_finds_its_own_anchor()
         assert spec.anchor in spec.message.replace("{{", "{").replace("}}", "}"), spec.id
 
 
+def test_the_table_knows_the_names_it_gives() -> None:
+    names = TABLE.names()
+    assert {"block_size", "num_key_value_heads", "tensor_parallel_size", "is_mla"} <= names
+    assert "engine_id" in names
+    assert "no_such_value" not in names
+
+
 def test_line_ids_are_unique() -> None:
     ids = [spec.id for spec in TABLE.lines]
     assert len(ids) == len(set(ids))

@@ -143,6 +143,18 @@ class Table:
     unsaid: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)  # key → values that
     # vLLM prints without having been told
 
+    def names(self) -> frozenset[str]:
+        """Names that the lines, options, defaults and model configurations give; keys of the
+        transfer configuration, ``extra.…`` and variables come on top."""
+        reads = [one for line in self.lines for one in line.reads]
+        trees = [tree for line in self.lines for tree in line.trees]
+        reads += [one for tree in trees for some in tree.keys.values() for one in some]
+        found = {one.name for one in reads} | {one.name for one in self.defaults}
+        found |= {one.name for one in self.follows} | set(self.model) | set(self.ranks.values())
+        found |= {name for tree in trees for name in tree.only}
+        flags = self.flags
+        return frozenset(found | flags.known | flags.booleans | flags.many | set(self.unsaid))
+
 
 def load_table(data: Mapping[str, object]) -> Table:
     """The table of plain data; raises RecordError naming the entry that breaks the form."""
