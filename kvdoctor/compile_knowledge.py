@@ -17,21 +17,14 @@ else:
     from hatchling.builders.hooks.plugin.interface import BuildHookInterface as Interface
 
 
-def compiled_knowledge(root: Path) -> bytes:
-    """The compiled form of ``root/knowledge``; RuntimeError with every problem when one is left."""
+def _compile(root: Path) -> bytes:
+    """The compiled form of the knowledge of the source tree that is being built."""
     sys.path.insert(0, str(root))
     try:
-        from kvdoctor.compiled import compile_folder, open_compiled, sources_of
+        from kvdoctor.compiled import compiled_for_wheel
     finally:
         sys.path.remove(str(root))
-    folder = root / "knowledge"
-    data = compile_folder(folder, sources_of(folder), stamps=False)
-    opened = open_compiled(data)
-    problems = opened.header["problems"] if opened else [["cannot be read back", "", 0, "", ""]]
-    if problems:
-        lines = [f"  {file}:{line}: {field} {say}" for say, file, line, field, _ in problems]
-        raise RuntimeError("the knowledge has errors:\n" + "\n".join(lines))
-    return data
+    return compiled_for_wheel(root / "knowledge")
 
 
 class CompileKnowledge(Interface):  # type: ignore[misc]
@@ -43,7 +36,7 @@ class CompileKnowledge(Interface):  # type: ignore[misc]
             return
         self.folder = tempfile.TemporaryDirectory()
         target = Path(self.folder.name) / "compiled.kvd"
-        target.write_bytes(compiled_knowledge(Path(self.root)))
+        target.write_bytes(_compile(Path(self.root)))
         build_data["force_include"][str(target)] = "kvdoctor/knowledge/compiled.kvd"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

@@ -117,6 +117,19 @@ def _file(folder: Path, path: str) -> tuple[bool, Any, list[RecordError]]:
     return False, *read_record(text, path, Path(path).stem)
 
 
+def compiled_for_wheel(folder: Path) -> bytes:
+    """The compiled form that is shipped; it says nothing of the machine that made it.
+
+    Raises RuntimeError with every problem: broken knowledge is not shipped."""
+    data = compile_folder(folder, sources_of(folder), stamps=False)
+    opened = open_compiled(data)
+    problems = opened.header["problems"] if opened else [["cannot be read back", "", 0, "", ""]]
+    if problems:
+        rows = [f"  {file}:{line}: {field} {say}" for say, file, line, field, _ in problems]
+        raise RuntimeError("\n".join(["the knowledge has errors:", *rows]))
+    return data
+
+
 def _unchanged(before: Compiled, sources: Sources) -> dict[str, dict[str, Any]]:
     """Trees of the records whose files are as they were."""
     if not before.header.get("stamps") or before.header.get("maker") != _maker():

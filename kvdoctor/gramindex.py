@@ -58,7 +58,7 @@ class PatternIndex:
             found = _anchors(texts, counts)
             table = long
             if not found:
-                found = {gram for text in texts for gram in _grams(text, SHORT)[:1]}
+                found = sorted({gram for text in texts for gram in _grams(text, SHORT)[:1]})
                 table = short
             if not found:
                 loose.add(number)
@@ -108,7 +108,7 @@ def _grams(text: str, size: int) -> list[str]:
     return [text[i : i + size] for i in range(len(text) - size + 1)]
 
 
-def _anchors(texts: list[str], counts: Mapping[str, int]) -> set[str]:
+def _anchors(texts: list[str], counts: Mapping[str, int]) -> list[str]:
     """The rarest run of the head, and the rarest one of each half of what follows."""
     places: list[tuple[int, str]] = []  # (position in all literal text, run)
     length = 0
@@ -116,7 +116,7 @@ def _anchors(texts: list[str], counts: Mapping[str, int]) -> set[str]:
         places += [(length + at, gram) for at, gram in enumerate(_grams(text, LONG))]
         length += len(text)
     if not places:
-        return set()
+        return []
     middle = HEAD + max(0, length - HEAD) // 2
     found: dict[int, str] = {}
     for start, end in ((0, HEAD), (HEAD, middle), (middle, length)):
@@ -131,4 +131,4 @@ def _anchors(texts: list[str], counts: Mapping[str, int]) -> set[str]:
     if not found:  # every run lies across a border
         _, at, gram = min((counts[gram], at, gram) for at, gram in places)
         found[at] = gram
-    return set(found.values())
+    return sorted(set(found.values()))  # in an order that is the same in every run

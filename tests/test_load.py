@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 
 from kvdoctor import compiled
 from kvdoctor import load as loading
-from kvdoctor.compile_knowledge import compiled_knowledge
+from kvdoctor.compiled import compiled_for_wheel
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.load import load
 from kvdoctor.new import fresh_record
@@ -249,23 +251,42 @@ def test_knowledge_made_of_records_alone_answers_the_same(shipped: Path) -> None
 
 
 def test_the_compiled_form_of_a_wheel_is_the_same_every_time(shipped: Path) -> None:
-    first = compiled_knowledge(shipped.parent)
+    first = compiled_for_wheel(shipped)
     for path in shipped.rglob("*.yaml"):
         os.utime(path, (1, 1))
-    assert compiled_knowledge(shipped.parent) == first
+    assert compiled_for_wheel(shipped) == first
+
+
+def test_the_compiled_form_does_not_depend_on_the_process(shipped: Path) -> None:
+    write(shipped, "second-record", area="blocks")
+    code = (
+        "import sys, hashlib, pathlib; from kvdoctor.compiled import compiled_for_wheel;"
+        "print(hashlib.sha256(compiled_for_wheel(pathlib.Path(sys.argv[1]))).hexdigest())"
+    )
+    made = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(shipped)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(made) == 1
 
 
 def test_a_wheel_needs_neither_yaml_nor_a_cache(
     shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (shipped / compiled.NAME).write_bytes(compiled_knowledge(shipped.parent))
+    (shipped / compiled.NAME).write_bytes(compiled_for_wheel(shipped))
     monkeypatch.setattr(compiled, "compile_folder", None)
     assert set(load().records) == {"first-record"}
     assert cache_files(tmp_path) == []
 
 
 def test_a_wheel_whose_records_were_edited_is_read_again(shipped: Path) -> None:
-    (shipped / compiled.NAME).write_bytes(compiled_knowledge(shipped.parent))
+    (shipped / compiled.NAME).write_bytes(compiled_for_wheel(shipped))
     write(shipped, "first-record", area="blocks", title="Edited in place")
     assert load().records["first-record"].title == "Edited in place"
 
@@ -274,4 +295,4 @@ def test_a_wheel_is_not_built_from_broken_records(shipped: Path) -> None:
     bad = write(shipped, "bad-record", area="blocks")
     bad.write_text(bad.read_text().replace("status: draft", "status: great"))
     with pytest.raises(RuntimeError, match="bad-record"):
-        compiled_knowledge(shipped.parent)
+        compiled_for_wheel(shipped)
