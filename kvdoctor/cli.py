@@ -373,7 +373,9 @@ def _info(options: argparse.Namespace) -> int:
 def _harvest(options: argparse.Namespace) -> int:
     from kvdoctor import harvest
 
-    return harvest.run([*options.sources, "--out", options.out])
+    done = harvest.run(options.sources, options.out, say=lambda text: print(text, file=sys.stderr))
+    print(f"{done['folder']}: {len(options.sources)} releases")
+    return FOUND
 
 
 def _prove(options: argparse.Namespace) -> int:
@@ -418,9 +420,9 @@ def _import(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from kvdoctor.importing import import_files
-    from kvdoctor.load import config_folder
+    from kvdoctor.load import private_folder
 
-    done = import_files(options.files, Path(options.out) if options.out else config_folder())
+    done = import_files(options.files, Path(options.out) if options.out else private_folder())
     if options.json:
         print(json.dumps([asdict(one) for one in done], ensure_ascii=False))
     for one in done:

@@ -246,7 +246,7 @@ def with_derived(record: Record, scalars: Mapping[str, Scalar]) -> dict[str, Sca
     for derived in record.derive:
         value = parse(derived.expression, types).evaluate(result)
         if value is not UNKNOWN:
-            result[derived.name] = value  # type: ignore[assignment]
+            result[derived.name] = value
     return result
 
 

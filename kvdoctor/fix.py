@@ -131,7 +131,7 @@ def _assignments(
         if value is UNKNOWN:
             asks = unknown_inputs(record, expression, before)
             return NotOffered(spec.id, spec.title, "a value it needs is not known", asks)
-        changed[name] = value  # type: ignore[assignment]
+        changed[name] = value
     if spec.solve is not None:
         solved = _solve(record, spec.solve, cause, changed, types)
         if solved is None:

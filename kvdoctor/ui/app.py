@@ -12,11 +12,12 @@ from textual import events, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.reactive import reactive
+from textual.screen import ModalScreen
 from textual.widgets import ContentSwitcher, Footer, Static
 
 from kvdoctor import session
 from kvdoctor.load import Knowledge, load
-from kvdoctor.report import Report, Source
+from kvdoctor.report import OfferedFix, Report, Source
 from kvdoctor.session import State
 from kvdoctor.ui.heading import Heading
 from kvdoctor.ui.panes.base import Pane
@@ -48,6 +49,7 @@ class KvdoctorApp(App[int]):
         Binding("q", "leave", "quit"),
         Binding("ctrl+q", "quit", "quit", show=False, priority=True),
         Binding("y", "copy", "copy fix"),
+        Binding("c", "copy_command", "copy command"),
         Binding("Y", "copy_note", "copy note"),
         Binding("v", "go('values')", "values"),
         Binding("n", "go('related')", "next"),
@@ -182,8 +184,11 @@ class KvdoctorApp(App[int]):
         started = self.state.read is not None or self.state.visit.record is not None
         if action == "go":
             return started and parameters[0] != step and self._has(str(parameters[0]))
+        fixes = self.shown.fixes if self.shown is not None else ()
         if action in ("copy", "prove"):
-            return step == "cause" and self.shown is not None and bool(self.shown.fixes)
+            return step == "cause" and bool(fixes)
+        if action == "copy_command":
+            return step == "cause" and any(one.after for one in fixes)
         if action in ("copy_note", "explain"):
             return step in ("cause", "values")
         if action == "other_side":
@@ -223,9 +228,9 @@ class KvdoctorApp(App[int]):
 
     # -- actions --------------------------------------------------------------------------------
 
-    def action_back(self) -> None:
-        if isinstance(self.screen, type(self.screen_stack[0])) and len(self.screen_stack) > 1:
-            self.pop_screen()
+    async def action_back(self) -> None:
+        if isinstance(self.screen, ModalScreen):
+            self.screen.dismiss(None)
             return
         self.take(session.back(self.state))
 
@@ -251,32 +256,49 @@ class KvdoctorApp(App[int]):
         self.take(replace(session.go(self.state, "start"), message=""))
         self.say("Paste the other side's log, launch command or YAML; it joins what is there.")
 
-    def action_copy(self) -> None:
-        """Copy the marked fix; an unproven one only on the second press."""
-        from kvdoctor.clipboard import copy
-
-        shown = self.shown
+    def marked_fix(self) -> OfferedFix | None:
+        """The fix that the list marks."""
         marked = self.query_one(CausePane).marked()
-        chosen = next((one for one in shown.fixes if one.fix.id == marked), None) if shown else None
+        fixes = self.shown.fixes if self.shown is not None else ()
+        return next((one for one in fixes if one.fix.id == marked), None)
+
+    def action_copy(self) -> None:
+        """Copy the marked fix."""
+        chosen = self.marked_fix()
         if chosen is None:
             self.say("no fix is offered here")
-            return
+        elif self._confirmed(chosen, "y"):
+            self._copy(chosen.fix.snippet)
+
+    def action_copy_command(self) -> None:
+        """Copy the user's own launch command as the marked fix changes it."""
+        chosen = self.marked_fix()
+        if chosen is None or not chosen.after:
+            self.say("no launch command was in the text; o adds one")
+        elif self._confirmed(chosen, "c"):
+            self._copy(chosen.after)
+
+    def _confirmed(self, chosen: OfferedFix, key: str) -> bool:
+        """An unproven fix, or one that runs into the next error, needs a second press."""
         unproven = chosen.fix.proof.level == "unproven"
-        if (unproven or chosen.breaks) and self._confirming != marked:
-            self._confirming = marked
+        if (unproven or chosen.breaks) and self._confirming != chosen.fix.id:
+            self._confirming = chosen.fix.id
             why = "This fix is unproven" if unproven else "This fix runs into the next error"
-            self.say(f"{why}. Press y once more to copy it all the same.", True)
-            return
+            self.say(f"{why}. Press {key} once more to copy it all the same.", True)
+            return False
         self._confirming = ""
-        self.say(copy(chosen.fix.snippet, self._send_escape).told)
+        return True
+
+    def _copy(self, what: str) -> None:
+        from kvdoctor.clipboard import copy
+
+        self.say(copy(what, self._send_escape).told)
 
     def action_copy_note(self) -> None:
-        from kvdoctor.clipboard import copy
         from kvdoctor.note import incident_note
 
-        if self.shown is None:
-            return
-        self.say(f"incident note {copy(incident_note(self.shown, self.knowledge)).told}")
+        if self.shown is not None:
+            self._copy(incident_note(self.shown, self.knowledge))
 
     def _send_escape(self, sequence: str) -> bool:
         """Write a sequence through the driver, so that it cannot land amid a repaint."""
@@ -302,7 +324,7 @@ class KvdoctorApp(App[int]):
 
     def _keys_text(self) -> str:
         pane = self.query_one(f"#{self.query_one('#panes', ContentSwitcher).current}", Pane)
-        lines = [pane.HELP, ""]
+        lines = [pane.GUIDE, ""]
         for _, binding, enabled, _ in self.active_bindings.values():
             if enabled and binding.description and len(binding.key) < 24:
                 lines.append(f"  {self.get_key_display(binding):10} {binding.description}")
@@ -320,8 +342,6 @@ class KvdoctorApp(App[int]):
     def action_prove(self) -> None:
         from kvdoctor.ui.proving import ProveScreen
 
-        shown = self.shown
-        marked = self.query_one(CausePane).marked()
-        chosen = next((one for one in shown.fixes if one.fix.id == marked), None) if shown else None
-        if shown is not None and chosen is not None:
-            self.push_screen(ProveScreen(shown, chosen))
+        chosen = self.marked_fix()
+        if self.shown is not None and chosen is not None:
+            self.push_screen(ProveScreen(self.shown, chosen))

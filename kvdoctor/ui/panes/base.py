@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
@@ -14,7 +16,7 @@ from kvdoctor.terminal import clean
 class Pane(VerticalScroll):
     """One step of the flow. ``show`` is called with every new state; a pane keeps none."""
 
-    HELP: str = ""
+    GUIDE: ClassVar[str] = ""
 
     def show(self, shown: Report | None, state: State) -> None:
         raise NotImplementedError

@@ -28,7 +28,7 @@ PROOF_STYLE = {
 class CausePane(Pane):
     """Everything on one scrolling page; the fixes are a list, so that y knows which one."""
 
-    HELP = (
+    GUIDE = (
         "y copies the marked fix, up and down mark another one, v changes a value, "
         "n shows what would fail next, p asks the guard of your own vLLM, Y copies a note."
     )

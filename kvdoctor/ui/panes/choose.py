@@ -18,7 +18,9 @@ ROLE_WORDS = {"root_cause": "root cause", "consequence": "consequence", "also": 
 class ChoosePane(Pane):
     """The findings in order, the likely root cause first."""
 
-    HELP = "Up and down choose an error, enter takes it up. The first one is the likely root cause."
+    GUIDE = (
+        "Up and down choose an error, enter takes it up. The first one is the likely root cause."
+    )
 
     def compose(self) -> ComposeResult:
         yield Static("", id="choose-title")

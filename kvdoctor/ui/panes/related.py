@@ -26,7 +26,7 @@ KIND_WORDS = {
 class RelatedPane(Pane):
     """Links in the order in which vLLM would reach them, then relations."""
 
-    HELP = "Up and down choose, enter opens a record with your values; esc comes back."
+    GUIDE = "Up and down choose, enter opens a record with your values; esc comes back."
 
     def compose(self) -> ComposeResult:
         yield Static("", id="related-title")

@@ -31,7 +31,7 @@ INTRODUCTION = (
 class StartPane(Pane):
     """Keeps a paste as plain text outside any editor: a log of any size stays cheap."""
 
-    HELP = "Paste a log, a launch command, YAML or a model's config.json. It is read by itself."
+    GUIDE = "Paste a log, a launch command, YAML or a model's config.json. It is read by itself."
 
     def __init__(self, id: str) -> None:  # noqa: A002 (Textual's name)
         super().__init__(id=id)

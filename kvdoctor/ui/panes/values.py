@@ -17,7 +17,7 @@ from kvdoctor.ui.panes.base import Pane, text
 class ValuesPane(Pane):
     """Answers are sent as moves; a refused one stays in the field with the reason."""
 
-    HELP = (
+    GUIDE = (
         "Type the answer and press enter; an empty answer takes the usual value where one is "
         "offered. Tab goes to the list: enter there changes a value that was read."
     )
