@@ -23,17 +23,9 @@ from kvdoctor.rendering import check_template, holes_of, render
 from kvdoctor.scalars import BIGGEST, TYPES, UNKNOWN, Result, Scalar, Unknown, Values, read_value
 
 __all__ = [
-    "TYPES",
-    "UNKNOWN",
-    "Expression",
-    "Scalar",
-    "Unknown",
-    "check_template",
-    "holes_of",
-    "parse",
-    "read_value",
-    "render",
-]
+    "TYPES", "UNKNOWN", "Expression", "Scalar", "Unknown", "check_template", "holes_of", "parse",
+    "read_value", "render",
+]  # fmt: skip
 
 LONGEST = 1000  # characters of one expression
 LONGEST_TEXT = 10_000  # characters of a text that an expression joins
