@@ -24,6 +24,7 @@ _SYNTAX_START = Lazy(
     r"|Process \S+:$|Exception in |[|+]|\S+:\d+: \w*Warning: |\[rank"
 )
 MAX_WIDTH = 500
+_USUAL_WIDTHS = (80, 100, 120, 132, 160, 180, 200, 240)
 
 
 def unquote(lines: list[str]) -> list[str]:
@@ -74,22 +75,23 @@ def unbox(line: str) -> str:
 
 
 def unnumber(lines: list[str]) -> list[str] | None:
-    """The lines without an editor's running line numbers; ``None`` when there are none."""
-    numbers = []
-    for line in lines:
-        match = _EDITOR.match(line)
-        numbers.append(int(match[1]) if match else -1)
-    rising = sum(1 for a, b in itertools.pairwise(numbers) if a >= 0 and b == a + 1)
+    """The lines without an editor's running line numbers; ``None`` when there are none. A line
+    without a number is the rest of a wrapped one."""
+    found = [(at, match) for at, line in enumerate(lines) if (match := _EDITOR.match(line))]
+    rising = sum(int(b[1]) == int(a[1]) + 1 for (_, a), (_, b) in itertools.pairwise(found))
     filled = sum(1 for line in lines if line.strip())
-    if filled < 3 or rising < 0.8 * (filled - 1):
+    if filled < 3 or rising < 0.8 * (len(found) - 1) or len(found) < 0.4 * filled:
         return None
-    cut = [
-        _EDITOR.sub("", line, count=1) if n >= 0 else line
-        for line, n in zip(lines, numbers, strict=True)
-    ]
-    pads = [len(line) - len(line.lstrip()) for line in cut if line.strip()]
+    cut = list(lines)
+    pads = []
+    for at, match in found:
+        cut[at] = lines[at][match.end() :]
+        if cut[at].strip():
+            pads.append(len(cut[at]) - len(cut[at].lstrip()))
     pad = min(pads, default=0)
-    return [line[pad:] for line in cut]
+    for at, _ in found:
+        cut[at] = cut[at][pad:]
+    return cut
 
 
 def newest_first(lines: Sequence[Line], times: Sequence[str]) -> bool:
@@ -158,7 +160,8 @@ def width_of(lines: Sequence[Line]) -> int:
     if not 40 <= width <= MAX_WIDTH:
         return 0
     full = sum(1 for length in lengths if length == width)
-    return width if full >= 3 or (full >= 2 and len(lines) <= 80) else 0
+    few = len(lines) <= 80
+    return width if full >= 3 or (few and (full >= 2 or width in _USUAL_WIDTHS)) else 0
 
 
 def is_start(text: str) -> bool:

@@ -25,7 +25,10 @@ _GLUED = Lazy(
     rf"|{_LEVELS} (?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{{1,6}})?"
     r" \[?[^\s\[\]]{1,160}:\d{1,7}\]"
 )
-_DATED_LEVEL = Lazy(rf"{_LEVELS} (?:\d{{4}}-)?\d\d-\d\d \d\d:")
+_DATED_LEVEL = Lazy(
+    rf"(?:\([A-Za-z]\w{{0,80}} pid=\d{{1,9}}[^)\n]{{0,60}}\) ?){{0,6}}"
+    rf"{_LEVELS} (?:\d{{4}}-)?\d\d-\d\d \d\d:"
+)
 _AFTER_PROCESS = re.compile(
     rf'(?:{_LEVELS}\s|\(|\s|File "|Traceback \(|\[|Process |[\w.]{{1,160}}(?:Error|Exception)\b|$)'
 )
@@ -94,8 +97,9 @@ def lay(text: str) -> Laid:
         notes.append("newest line first: reversed")
         out = _reversed(out)
     lines, flags = rejoin(out.lines, out.carried, notes)
-    ends = sum(flags)
-    return Laid(tuple(lines), flags, 0 < ends < len(lines), tuple(notes))
+    # the last line of a copy has no line end that could tell anything
+    told = flags if text.endswith("\n") else flags[:-1]
+    return Laid(tuple(lines), flags, 0 < sum(told) < len(told), tuple(notes))
 
 
 # ---------------------------------------------------------------- physical lines
