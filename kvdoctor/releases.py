@@ -61,12 +61,6 @@ def is_release(text: str) -> bool:
     return key(text) is not None
 
 
-def newest_first(releases: Iterable[str]) -> tuple[str, ...]:
-    """The releases in falling order; texts that are no version are left out."""
-    known = [release for release in releases if key(release) is not None]
-    return tuple(sorted(known, key=lambda release: key(release) or ((), 0, 0, 0, 0), reverse=True))
-
-
 class Bound(NamedTuple):
     """One comparison of a range; ``key`` belongs to ``release``."""
 
@@ -163,13 +157,3 @@ def contains(text: str, release: str) -> bool:
 def covers(text: str, candidates: Iterable[str]) -> str:
     """``all``, ``none`` or ``some`` of the candidates lie in the range ``text``."""
     return parse_range(text).covers(candidates)
-
-
-def normalise(text: str) -> str:
-    """A version as people type it ("v0.32", "0.32.0+cu129") in the form of a release number.
-
-    Raises ValueError when it is no version."""
-    bare = text.strip().lstrip("vV").partition("+")[0]
-    if key(bare) is None:
-        raise ValueError(f"{text!r} is not a version")
-    return bare + ".0" if bare.count(".") == 1 and bare.replace(".", "").isdigit() else bare
