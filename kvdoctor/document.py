@@ -192,6 +192,7 @@ def _fix(one: OfferedFix) -> dict[str, object]:
         },
         "before": one.before or None,
         "after": one.after or None,
+        "command_restated": one.restated,
         "breaks": [_link(link) for link in one.breaks],
     }
 

@@ -79,13 +79,6 @@ class Knowledge:
         return Sites(self.sites_folder or Path(__file__))  # a file holds no catalogue
 
     @cached_property
-    def value_lines(self) -> Table:
-        """Which lines and flags state which values."""
-        from kvdoctor.values.table import Table, load_table
-
-        return load_table(self.trees["values"]) if "values" in self.trees else Table()
-
-    @cached_property
     def reading(self) -> Reading:
         """What the intake needs: messages that quote others, and what tells a release."""
         from kvdoctor.intake.release import Fingerprints, Reading

@@ -214,7 +214,9 @@ def _fix(position: int, one: OfferedFix) -> list[str]:
     lines += _wrapped(f"proof: {proof_words(fix.proof)}", indent="    ", first="  ")
     lines += _wrapped(f"costs: {fix.changes.strip()}", indent="    ", first="  ")
     if one.after:
-        lines += ["  before:", f"    {one.before}", "  after:", f"    {one.after}"]
+        origin = " (put together from the log's arguments)" if one.restated else ""
+        lines.append(f"  your command{origin}:")
+        lines += [f"    {sign} {cut(line)}" for sign, line in one.changes]
     for link in one.breaks:
         lines += _wrapped(f"WARNING: with this fix vLLM would stop at {link.record}: {link.why}")
     return [*lines, ""]

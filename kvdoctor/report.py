@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kvdoctor.diagnose import Asks, Cause, Facts, NoCause, Outcome, diagnose, gather
+from kvdoctor.diagnose import OTHER, Asks, Cause, Facts, NoCause, Outcome, diagnose, gather
 from kvdoctor.errors import InputError
 from kvdoctor.fix import Fix, NotOffered, offers
 from kvdoctor.intake.paste import Paste, Release
@@ -17,8 +17,8 @@ from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match, match, together
 from kvdoctor.record import Input, Record
 from kvdoctor.releases import parse_range
-from kvdoctor.values import Launch, find_launches, read_values, side_of
-from kvdoctor.values.rewrite import apply
+from kvdoctor.values import Launch, Table, find_launches, merge, read_values, side_of
+from kvdoctor.values.rewrite import apply, difference
 from kvdoctor.values.value import Value, Values
 from kvdoctor.walk import (
     Configuration,
@@ -41,11 +41,16 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class OfferedFix:
-    """A fix, the user's own launch command before and after it, and what it would break."""
+    """A fix, the user's own launch command before and after it, and what it would break.
+
+    ``changes`` are the command's lines with a sign before each ("-" gone, "+" new, " " kept);
+    ``restated``: the command was put together from the arguments that the log lists."""
 
     fix: Fix
     before: str = ""
     after: str = ""
+    changes: tuple[tuple[str, str], ...] = ()
+    restated: bool = False
     breaks: tuple[Link, ...] = ()
 
 
@@ -96,17 +101,16 @@ class Read:
 
 def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
     """Match every source and read its values; the slow half of a report."""
-    sided: list[Source] = []
+    table = knowledge.value_table
+    sides, readings = _sides(sources, table)
     values = Values()
     commands: list[Launch] = []
     found: list[tuple[Match, ...]] = []
-    for source in sources:
-        table = knowledge.value_table
-        read = read_values(source.paste, side=source.side, table=table)
-        side = source.side if source.side != "this" else side_of(read, source.paste)
-        sided.append(Source(source.paste, side))
-        values = values.plus(_on_side(read, side).entries)
-        commands.extend(find_launches(source.paste, side=side, table=table))
+    sided = [Source(source.paste, side) for source, side in zip(sources, sides, strict=True)]
+    for position, (source, read) in enumerate(zip(sided, readings, strict=True)):
+        placed = _on_side(read, source.side)
+        values = merge(values, placed) if position else placed
+        commands.extend(find_launches(source.paste, side=source.side, table=table, restate=True))
         found.append(match(source.paste, knowledge))
     findings = together(found) if len(found) > 1 else (found[0] if found else ())
     release = _release_of(sided, findings)
@@ -116,12 +120,23 @@ def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
     return Read(tuple(sided), release, _rooted(troubles), values, tuple(commands), notices)
 
 
+def _sides(sources: Sequence[Source], table: Table) -> tuple[list[str], list[Values]]:
+    """Whose text each source is, and its values. Of two texts, one whose side is not told is the
+    other one's peer."""
+    readings = [read_values(one.paste, side=one.side, table=table) for one in sources]
+    sides = [
+        one.side if one.side != "this" else side_of(read, one.paste)
+        for one, read in zip(sources, readings, strict=True)
+    ]
+    if len(sides) == 2 and (sides[0] in OTHER) != (sides[1] in OTHER):
+        known = sides[0] if sides[0] in OTHER else sides[1]
+        sides = [side if side in OTHER else OTHER[known] for side in sides]
+    return sides, readings
+
+
 def _is_notice(finding: Match, knowledge: Knowledge) -> bool:
     record = knowledge.records.get(finding.record) if finding.record else None
     return record is not None and record.severity == "notice"
-
-
-OTHER = {"prefill": "decode", "decode": "prefill"}
 
 
 def _on_side(values: Values, side: str) -> Values:
@@ -306,16 +321,16 @@ def _with_fixes(done: Report, record: Record, outcome: Outcome, knowledge: Knowl
             withheld.append(one)
             continue
         breaks = newly_broken(record, done.config, one.values, knowledge)
-        before, after = _rewritten(one, done)
-        offered.append(OfferedFix(one, before, after, breaks))
+        offered.append(replace(_rewritten(one, done), breaks=breaks))
     offered.sort(key=lambda one: (one.fix.proof.level == "unproven", bool(one.breaks)))
     return replace(done, fixes=tuple(offered), withheld=tuple(withheld))
 
 
-def _rewritten(fix: Fix, done: Report) -> tuple[str, str]:
-    """The user's own launch command before and after the fix; empty without one to change."""
+def _rewritten(fix: Fix, done: Report) -> OfferedFix:
+    """The fix with the user's own launch command changed, when there is one to change."""
+    offered = OfferedFix(fix)
     if not fix.applies and not fix.removes:
-        return "", ""
+        return offered
     wanted = done.side if fix.side in ("this", "both") else fix.side
     if fix.side == "other":
         wanted = OTHER.get(done.side, "this")
@@ -326,8 +341,10 @@ def _rewritten(fix: Fix, done: Report) -> tuple[str, str]:
         except InputError:
             continue
         if changed.text != launch.command.text:
-            return launch.command.text, changed.text
-    return "", ""
+            lines = difference(launch.command, changed)
+            restated = launch.origin == "log"
+            return OfferedFix(fix, launch.command.text, changed.text, lines, restated=restated)
+    return offered
 
 
 def input_spec(shown: Report, name: str) -> Input:

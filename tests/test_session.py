@@ -140,7 +140,9 @@ def test_the_other_sides_text_joins_what_is_there() -> None:
     other = Source(read("vllm serve m --tensor-parallel-size 4"), "prefill")
     joined = session.add_source(state, other, KNOWN)
     assert joined.read is not None
-    assert [source.side for source in joined.read.sources] == ["this", "prefill"]
+    assert [source.side for source in joined.read.sources] == ["decode", "prefill"], (
+        "of two texts the one whose side is not told is the other one's peer"
+    )
     assert joined.answers == state.answers
     assert joined.read.values.find("tensor_parallel_size", "prefill") is not None
 
