@@ -11,6 +11,9 @@ from kvdoctor.template import Hit, Skeleton
 ENOUGH = 10  # literal characters that name a site
 FEW = 4  # literal characters that do so when they are most of the message
 MANY = 24  # literal characters that outweigh another exception class
+TELLING = 18  # literal characters that name a site without any frame
+SHORT = 12  # the same when the whole message is literal
+EVERYDAY = frozenset({"AttributeError", "KeyError", "IndexError", "TypeError"})  # Python's own too
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,28 @@ def _head_score(asked: Asked, place: Place, fits: set[str]) -> float:
     if any(place.lines[release] == asked.log_line for release in fits):
         return 200
     return 20 if asked.log_line in place.lines.values() else 6
+
+
+def tells_alone(hit: SiteHit, *, inside: bool) -> bool:
+    """Whether a message without frames is enough to call it vLLM's. Python itself and half of all
+    libraries say "… has no attribute …" and "… must be positive"; ``inside``: it is known to come
+    from a check of vLLM's configuration."""
+    if hit.literal_chars >= MANY:
+        return True
+    if not hit.complete:
+        return False
+    if inside:
+        return True
+    if hit.exception in EVERYDAY or hit.template.startswith("{"):
+        return False
+    return hit.literal_chars >= (SHORT if "{" not in hit.template else TELLING)
+
+
+def fits_head(hit: SiteHit, log_file: str) -> bool:
+    """Whether a record can come from the hit's file; a long message may have moved."""
+    name = log_file.replace("\\", "/").rpartition("/")[2]
+    same = not name or hit.file.rpartition("/")[2] == name
+    return same or hit.literal_chars >= MANY
 
 
 def frame_score(at_line: bool, said: bool, told: bool, same_function: bool) -> float:

@@ -24,6 +24,7 @@ from kvdoctor.sitehit import (
     SiteHit,
     code_hashes,
     enough,
+    fits_head,
     frame_score,
     hit_at,
     joined,
@@ -31,6 +32,7 @@ from kvdoctor.sitehit import (
     one_per_function,
     one_per_site,
     plain_name,
+    tells_alone,
 )
 from kvdoctor.template import Hit, Pattern, Skeleton
 
@@ -178,8 +180,8 @@ class Sites:
             said = tuple(one for one in said if one.kind != "log")
         if failure.frames and failure.form not in ("pydantic", "argparse"):
             return self._of_frame(failure.frames[-1], said, exception, candidates, failure.form)
-        sure = [one for one in said if one.complete or one.literal_chars >= MANY]
-        return sure[0] if sure else None
+        inside = failure.form == "pydantic"  # only the configuration's own checks come so
+        return next((one for one in said if tells_alone(one, inside=inside)), None)
 
     def _of_frame(
         self,
@@ -219,6 +221,7 @@ class Sites:
             log_line=record.log_line,
             candidates=candidates,
         )
+        found = tuple(one for one in found if fits_head(one, record.log_file))
         return found[0] if found else self._at_head(record.log_file, record.log_line, candidates)
 
     def _at_head(self, file: str, line: int, candidates: Sequence[str]) -> SiteHit | None:

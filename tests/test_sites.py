@@ -189,8 +189,8 @@ def test_the_history_of_a_site_spans_its_moves(sites: Sites) -> None:
 
 
 def test_a_wording_that_drifted_is_one_site(sites: Sites) -> None:
-    old = "To serve at least one request with the models's max seq len (2048)"
-    new = "To serve at least one request with the model's max seq len (2048)"
+    old = "To serve at least one request with the models's max seq len (8), (1 GiB KV cache is n"
+    new = "To serve at least one request with the model's max seq len (8), (1 GiB KV cache is n"
     ids = [
         {one.id for one in sites.by_message(text, "ValueError") if one.until == "0.33.0"}
         for text in (old, new)

@@ -122,7 +122,7 @@ class Names(dict[str, object]):
     """The globals of a statement: builtins are themselves, exceptions of the release are made
     from its sources, everything else is a Value."""
 
-    def __init__(self, release: Release, path: str) -> None:
+    def __init__(self, release: Tree, path: str) -> None:
         super().__init__(__name__=path[:-3].replace("/", "."), __file__=INSTALLED + path)
         self.release = release
         self.path = path
@@ -174,15 +174,68 @@ class Statement:
     before: tuple[ast.stmt, ...]  # assignments that the statement reads
 
 
-class Release:
-    """One unpacked source tree."""
+class Tree:
+    """Runs statements of any project: its classes and constants are not known."""
+
+    def __init__(self) -> None:
+        self.logger: logging.Logger = _Logger("vllm")
+
+    def error_class(self, name: str) -> type | None:
+        return None
+
+    def constant(self, path: str, name: str) -> object:
+        return None
+
+    def run(self, one: Statement) -> BaseException | None:
+        """Runs one statement; what it raised, None for a log call. Raises RuntimeError when it
+        cannot be run with made-up values."""
+        names = Names(self, one.path)
+        node = one.node
+        if one.kind == "assert":
+            assert isinstance(node, ast.Assert)
+            false = ast.copy_location(ast.Constant(False), node.test)
+            node = ast.copy_location(ast.Assert(false, node.msg), node)
+        if isinstance(node, ast.Raise):  # what it was caused by is not there
+            node = ast.copy_location(ast.Raise(node.exc, None), node)
+        body: list[ast.stmt] = [*one.before, node]
+        arguments = ast.arguments([], [], None, [], [], None, [])
+        function = ast.FunctionDef(one.function, arguments, body, [])
+        if "type_params" in ast.FunctionDef._fields:
+            function.type_params = []
+        function.lineno, function.col_offset = one.line, 0
+        function.end_lineno, function.end_col_offset = one.line, 0
+        module = ast.fix_missing_locations(ast.Module([function], []))
+        exec(compile(module, INSTALLED + one.path, "exec"), names)  # noqa: S102
+        run = names[one.function]
+        assert isinstance(run, types.FunctionType)
+        try:
+            raise LookupError("the reason below")
+        except LookupError:
+            try:
+                run()
+            except BaseException as error:
+                last = traceback.extract_tb(error.__traceback__)[-1]
+                node_end = one.node.end_lineno or one.line
+                if not one.line <= (last.lineno or 0) <= node_end or last.name != one.function:
+                    raise RuntimeError(f"stopped elsewhere: {error!r}") from None
+                if one.kind == "log":
+                    raise RuntimeError(f"the log call failed: {error!r}") from None
+                error.__context__ = None
+                return error
+        if one.kind != "log":
+            raise RuntimeError("nothing was raised")
+        return None
+
+
+class Release(Tree):
+    """One unpacked source tree of vLLM."""
 
     def __init__(self, folder: Path, name: str) -> None:
+        super().__init__()
         self.folder = folder
         self.name = name
         self.trees: dict[str, ast.Module] = {}
         self.out = io.StringIO()
-        self.logger = _Logger("vllm")
         handler = logging.StreamHandler(self.out)
         handler.terminator = "\n"
         handler.setFormatter(self._formatter())
@@ -267,14 +320,14 @@ class Release:
 
     def statements(self, path: str) -> Iterator[Statement]:
         """The sites of one file."""
-        yield from _walk(self.tree(path), path, "<module>", [])
+        yield from statements_of(self.tree(path), path)
 
     def text_of(self, one: Statement) -> str:
         """What the site writes when it is reached; raises RuntimeError when its statement cannot
         be run with made-up values."""
         self.out.seek(0)
         self.out.truncate()
-        error = self._run(one)
+        error = self.run(one)
         if error is None:
             if not self.out.getvalue():
                 raise RuntimeError("the log call wrote nothing")
@@ -287,44 +340,6 @@ class Release:
         self._log_failure(error, trace)
         raw = "".join(traceback.format_exception(type(error), error, trace))
         return self._prefixed(self.out.getvalue()) + raw
-
-    def _run(self, one: Statement) -> BaseException | None:
-        names = Names(self, one.path)
-        node = one.node
-        if one.kind == "assert":
-            assert isinstance(node, ast.Assert)
-            false = ast.copy_location(ast.Constant(False), node.test)
-            node = ast.copy_location(ast.Assert(false, node.msg), node)
-        if isinstance(node, ast.Raise):  # what it was caused by is not there
-            node = ast.copy_location(ast.Raise(node.exc, None), node)
-        body: list[ast.stmt] = [*one.before, node]
-        arguments = ast.arguments([], [], None, [], [], None, [])
-        function = ast.FunctionDef(one.function, arguments, body, [])
-        if "type_params" in ast.FunctionDef._fields:
-            function.type_params = []
-        function.lineno, function.col_offset = one.line, 0
-        function.end_lineno, function.end_col_offset = one.line, 0
-        module = ast.fix_missing_locations(ast.Module([function], []))
-        exec(compile(module, INSTALLED + one.path, "exec"), names)  # noqa: S102
-        run = names[one.function]
-        assert isinstance(run, types.FunctionType)
-        try:
-            raise LookupError("the reason below")
-        except LookupError:
-            try:
-                run()
-            except BaseException as error:
-                last = traceback.extract_tb(error.__traceback__)[-1]
-                node_end = one.node.end_lineno or one.line
-                if not one.line <= (last.lineno or 0) <= node_end or last.name != one.function:
-                    raise RuntimeError(f"stopped elsewhere: {error!r}") from None
-                if one.kind == "log":
-                    raise RuntimeError(f"the log call failed: {error!r}") from None
-                error.__context__ = None
-                return error
-        if one.kind != "log":
-            raise RuntimeError("nothing was raised")
-        return None
 
     def _log_failure(self, error: BaseException, trace: types.TracebackType | None) -> None:
         """EngineCore's own line about a failure, from the place where it stands in the release."""
@@ -347,6 +362,11 @@ class Release:
             return text
         lines = text.split("\n")
         return "\n".join(f"({self.process} pid=4242) {line}" if line else line for line in lines)
+
+
+def statements_of(tree: ast.Module, path: str) -> Iterator[Statement]:
+    """The raises, asserts and log calls of one file."""
+    yield from _walk(tree, path, "<module>", [])
 
 
 def _walk(
