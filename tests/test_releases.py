@@ -14,7 +14,9 @@ IN_ORDER = [
 
 
 def test_releases_are_put_in_the_order_of_their_publication() -> None:
-    assert sorted(IN_ORDER[::-1], key=lambda release: key(release) or ()) == IN_ORDER
+    alphabetic = sorted(IN_ORDER)
+    assert alphabetic != IN_ORDER
+    assert sorted(alphabetic, key=lambda release: key(release) or ()) == IN_ORDER
 
 
 def test_what_follows_a_plus_never_changes_the_order() -> None:
