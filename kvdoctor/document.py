@@ -189,6 +189,7 @@ def _fix(one: OfferedFix) -> dict[str, object]:
             "vllm": fix.proof.vllm or None,
             "note": fix.proof.note or None,
             "evidence": list(fix.proof.evidence),
+            "combinations": fix.proof.combinations or None,
         },
         "before": one.before or None,
         "after": one.after or None,

@@ -10,6 +10,7 @@ from kvdoctor import __version__
 from kvdoctor.clipboard import state_folder
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.plain import PROOF_WORDS
+from kvdoctor.proof.results import compared
 from kvdoctor.record import PROOFS, Check, FixSpec, Record
 from kvdoctor.terminal import clean
 from kvdoctor.walk import relations
@@ -166,16 +167,21 @@ def info(knowledge: Knowledge) -> dict[str, Any]:
         for fix in _offered(record):
             levels[fix.proof.level] += 1
     guarded = [guard for record in records for guard in record.guards]
-    compared = {guard.call for guard in guarded if guard.call and guard.compared}
+    calls = {guard.call for guard in guarded if guard.call}
+    agreed = {
+        call: found
+        for call in calls
+        if (found := compared(call)) and not any(one.mismatches for one in found)
+    }
     return {
         "version": __version__,
         "python": sys.version.split()[0],
         "records": len(records),
         "private_records": sum(one.private for one in records),
         "guards": len({guard.call or (guard.mirrors, guard.accepts) for guard in guarded}),
-        "guards_compared": len(compared),
+        "guards_compared": len(agreed),
         "combinations_compared": sum(
-            one.combinations for guard in guarded for one in guard.compared
+            one.combinations for found in agreed.values() for one in found
         ),
         "fixes": levels,
         "rerun": sum(

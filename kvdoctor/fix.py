@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from kvdoctor.diagnose import RELEASE_INPUT, Cause, types_of, unknown_inputs, with_derived
 from kvdoctor.expression import UNKNOWN, parse
+from kvdoctor.proof.results import compared
 from kvdoctor.record import FixProof, FixSpec, Guard, Record, Solve
 from kvdoctor.releases import parse_range
 from kvdoctor.rendering import render
@@ -30,6 +31,7 @@ class Proof:
     vllm: str = ""
     note: str = ""
     evidence: tuple[str, ...] = ()
+    combinations: int = 0  # compared with the real guard, for level guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +237,16 @@ def _proof(record: Record, claimed: FixProof, cause: Cause, candidates: Sequence
     stand on; without one it is unproven. A guard that accepts the values already before the fix
     shows nothing."""
     level, note = claimed.level, claimed.note
+    tested = 0
+    if level == "guard":
+        # A release without the guard is judged by what was compared where it still was.
+        tested = _combinations(record, candidates) or (
+            _combinations(record, cause.facts.candidates)
+            if not any(any(guards_for(record, one)) for one in candidates)
+            else 0
+        )
+    if level == "guard" and not tested:
+        level = "source"
     reach = parse_range(claimed.vllm).covers(candidates) if claimed.vllm else "all"
     if reach != "all" and level in ("guard", "rerun"):
         read = bool(candidates) and all(any(guards_for(record, one)) for one in candidates)
@@ -246,7 +258,20 @@ def _proof(record: Record, claimed: FixProof, cause: Cause, candidates: Sequence
     needless = guard_verdict(record, cause.values, cause.facts.candidates).accepted is True
     if claimed.level == "guard" and (not record.guards or needless):
         level = "unproven"
-    return Proof(level, claimed.vllm, note, claimed.evidence)
+    return Proof(level, claimed.vllm, note, claimed.evidence, tested if level == "guard" else 0)
+
+
+def _combinations(record: Record, candidates: Sequence[str]) -> int:
+    """Combinations of values over which the guards in force were compared with the real function;
+    0 when one of them never was, or was found to differ."""
+    total = 0
+    calls = {one.call for name in candidates for one in guards_for(record, name)}
+    for call in calls:
+        found = compared(call) if call else ()
+        if not found or any(one.mismatches for one in found):
+            return 0
+        total += sum(one.combinations for one in found)
+    return total
 
 
 def guards_for(record: Record, release: str) -> Iterator[Guard]:

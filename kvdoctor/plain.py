@@ -31,6 +31,8 @@ def proof_words(proof: Proof) -> str:
     """How a fix was shown to work, in words."""
     words = PROOF_WORDS[proof.level]
     span = f" (vLLM {proof.vllm})" if proof.vllm and proof.level != "unproven" else ""
+    if proof.combinations:
+        span = f"{span}; our copy agreed with the real one on {proof.combinations:,} combinations"
     return f"{words}{span}" + (f": {proof.note}" if proof.note else "")
 
 

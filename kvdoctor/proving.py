@@ -11,7 +11,7 @@ from kvdoctor.errors import InputError
 from kvdoctor.fix import Fix
 from kvdoctor.inputs import answers_of, record_named, sources_of
 from kvdoctor.knowledge import Knowledge
-from kvdoctor.proof import ProofRun, prove
+from kvdoctor.proof.prove import ProofRun, prove
 from kvdoctor.report import Report, read_sources, report
 
 if TYPE_CHECKING:

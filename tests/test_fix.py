@@ -2,12 +2,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from made_up import WIDGET
 
 from kvdoctor.diagnose import Cause, diagnose, gather
 from kvdoctor.fix import Fix, NotOffered, guard_verdict, offers
-from kvdoctor.record import FixProof, Guard, Record
+from kvdoctor.record import Compared, FixProof, Guard, Record
 from kvdoctor.values.value import Values
+
+
+@pytest.fixture(autouse=True)
+def comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The made-up guard was compared with a made-up function."""
+    found = {"widget": (Compared("0.32.0", 120, 60, 0),)}
+    monkeypatch.setattr("kvdoctor.fix.compared", lambda call: found.get(call, ()))
 
 
 def cause(record: Record = WIDGET, release: str = "0.32.0", **answers: object) -> Cause:
@@ -44,7 +52,8 @@ def test_solve_finds_the_smallest_change_that_the_guard_accepts() -> None:
 
 def test_advice_that_still_raises_is_not_offered_and_the_reason_is_given() -> None:
     assert withheld(local_size=4, remote_size=9)["useless"].why.startswith(
-        "vLLM's guard would still raise")
+        "vLLM's guard would still raise"
+    )
 
 
 def test_a_fix_outside_its_releases_is_not_offered() -> None:
@@ -52,8 +61,7 @@ def test_a_fix_outside_its_releases_is_not_offered() -> None:
 
 
 def test_an_unknown_release_must_satisfy_every_variant_of_the_guard() -> None:
-    stricter = replace(
-        WIDGET, guards=(*WIDGET.guards, Guard("local_size > 100", vllm="<0.30.0")))
+    stricter = replace(WIDGET, guards=(*WIDGET.guards, Guard("local_size > 100", vllm="<0.30.0")))
     assert "equal" not in {
         one.id for one in offers(stricter, cause(stricter, release="")) if isinstance(one, Fix)
     }
@@ -61,9 +69,14 @@ def test_an_unknown_release_must_satisfy_every_variant_of_the_guard() -> None:
 
 
 def test_a_guard_that_cannot_be_decided_offers_nothing() -> None:
-    hidden = replace(WIDGET, guards=(Guard("strict and remote_size % local_size == depth"),),
-                     inputs={**WIDGET.inputs, "depth": replace(
-                         WIDGET.inputs["local_size"], name="depth", reads=())})
+    hidden = replace(
+        WIDGET,
+        guards=(Guard("strict and remote_size % local_size == depth"),),
+        inputs={
+            **WIDGET.inputs,
+            "depth": replace(WIDGET.inputs["local_size"], name="depth", reads=()),
+        },
+    )
     held = withheld(hidden)["equal"]
     assert held.asks == ("depth",)
 
@@ -82,6 +95,15 @@ def test_without_any_release_nothing_counts_as_proven() -> None:
     assert offered(release="")["equal"].proof.level == "unproven"
 
 
+def test_a_guard_counts_only_when_it_agreed_with_the_real_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert offered()["equal"].proof.combinations == 120
+    for found in ((), (Compared("0.32.0", 120, 60, 1),)):
+        monkeypatch.setattr("kvdoctor.fix.compared", lambda call, found=found: found)
+        assert offered()["equal"].proof.level == "source"
+
+
 def test_a_guard_that_accepts_the_values_before_proves_nothing() -> None:
     record = replace(WIDGET, guards=(Guard("local_size > 0"),))
     assert offered(record)["equal"].proof.level == "unproven"
@@ -97,15 +119,27 @@ def test_unproven_fixes_stand_last() -> None:
 def test_hostile_values_are_quoted_for_the_shell() -> None:
     fix = replace(WIDGET.fixes["equal"], snippet="--name {note}", sets={}, applies={})
     note = replace(WIDGET.inputs["strict"], name="note", type="text", usual={})
-    record = replace(WIDGET, guards=(), inputs={**WIDGET.inputs, "note": note},
-                     fixes={**WIDGET.fixes, "equal": fix})
+    record = replace(
+        WIDGET,
+        guards=(),
+        inputs={**WIDGET.inputs, "note": note},
+        fixes={**WIDGET.fixes, "equal": fix},
+    )
     snippet = offered(record, note="$(reboot); rm -rf ~")["equal"].snippet
     assert snippet == "--name '$(reboot); rm -rf ~'"
 
 
 def test_an_upgrade_is_judged_by_the_guard_of_the_new_release() -> None:
-    gone = replace(WIDGET, guards=(Guard("not strict or remote_size % local_size == 0",
-                                         vllm=">=0.30.0,<0.33.0"),))
+    gone = replace(
+        WIDGET,
+        guards=(
+            Guard(
+                "not strict or remote_size % local_size == 0",
+                vllm=">=0.30.0,<0.33.0",
+                call="widget",
+            ),
+        ),
+    )
     upgrade = replace(gone.fixes["later"], vllm="", sets={"vllm_release": "'0.33.0'"})
     record = replace(gone, fixes={**gone.fixes, "later": upgrade})
     assert offered(record)["later"].proof.level == "guard"
@@ -115,6 +149,7 @@ def test_an_upgrade_is_judged_by_the_guard_of_the_new_release() -> None:
 
 def test_the_verdict_names_the_release_for_which_it_fails() -> None:
     verdict = guard_verdict(
-        WIDGET, {"local_size": 3, "remote_size": 8, "strict": True}, ("0.29.0", "0.31.0"))
+        WIDGET, {"local_size": 3, "remote_size": 8, "strict": True}, ("0.29.0", "0.31.0")
+    )
     assert verdict.accepted is False
     assert verdict.failing == "0.31.0"

@@ -6,17 +6,3 @@ imported here, and nothing is downloaded there.
 """
 
 from __future__ import annotations
-
-from kvdoctor.proof.interpreter import Found, find_python
-from kvdoctor.proof.prove import OUTCOMES, Answer, ProofRun, prove
-from kvdoctor.proof.results import compared
-
-__all__ = [
-    "OUTCOMES",
-    "Answer",
-    "Found",
-    "ProofRun",
-    "compared",
-    "find_python",
-    "prove",
-]
