@@ -203,12 +203,15 @@ def test_60_every_error_of_a_validation_is_a_failure() -> None:
         "  Value error, all is lost [type=value_error, input_value=1, input_type=int]\n"
         "INFO:     Shutting down\n"
     )
-    failures = read(text).failures
-    assert [(one.message, one.raised, one.notes) for one in failures] == [
-        ("Input should be 'a' or 'b'", "", ("kv_role",)),
-        ("Input should be a valid integer", "", ("extra.depth",)),
-        ("all is lost", "ValueError", ()),
-    ]
+    for damaged in (text, text.replace("\n", "\n\n"), "\n".join(map(str.strip, text.split("\n")))):
+        failures = read(damaged).failures
+        assert [(one.message, one.raised, one.notes) for one in failures] == [
+            ("Input should be 'a' or 'b'", "", ("kv_role",)),
+            ("Input should be a valid integer", "", ("extra.depth",)),
+            ("all is lost", "ValueError", ()),
+        ]
+    cut = "\n".join(text.split("\n")[:3]) + "\nsomething else follows here\n"
+    assert [one.message for one in read(cut).failures] == ["Input should be 'a' or 'b'"]
 
 
 def test_61_argparse_refuses_without_a_traceback() -> None:

@@ -73,26 +73,33 @@ def pydantic_body(
     """The errors below the header line ``at``, each one a failure; the position behind them."""
     count = syntax.PYDANTIC_HEAD.match(header)
     wanted = min(int(count[1]) if count else 1, MAX_ERRORS)
+    errors = _errors(stream, first, at, wanted)
+    if not errors:
+        last = max(at, first)
+        add(stream, first, last, last, "ValidationError", "", frames, "pydantic", header=header)
+        return last + 1
+    for number, error in enumerate(errors):
+        _add_error(stream, first if number == 0 else error.at, error, header, frames)
+    return max(errors[-1].last + 1, first + 1)
+
+
+def _errors(stream: Stream, first: int, at: int, wanted: int) -> list[_Error]:
+    """At most ``wanted`` errors below the header line ``at``."""
     errors: list[_Error] = []
-    where, position = "", at + 1
-    lines = stream.lines
+    lines, where = stream.lines, ""
     depth = syntax.indent(lines[at].text) if at >= first else 0
-    while position < len(lines) and position - at < MAX_ERROR_LINES:
+    for position in range(at + 1, min(len(lines), at + MAX_ERROR_LINES)):
         text = lines[position].text
         stripped = text.strip()
+        current = errors[-1] if errors and not errors[-1].closed else None
         if position > first and not _same_head(stream, position):
             break
-        current = errors[-1] if errors and not errors[-1].closed else None
-        if not stripped and not lines[position].level and errors and not current:
-            break
-        if _foreign(text, stripped):
+        if _foreign(text, stripped) or (not lines[position].level and _leaves(text, current)):
             break
         if stripped.startswith(syntax.PYDANTIC_LINK):
             if errors:
-                errors[-1].last = position
-                errors[-1].closed = True
+                errors[-1].last, errors[-1].closed = position, True
             if len(errors) >= wanted:
-                position += 1
                 break
         elif current is None and len(errors) >= wanted:
             break
@@ -100,28 +107,18 @@ def pydantic_body(
             where = stripped
         elif stripped:
             if current is None:
+                if not _is_error(text, depth):
+                    break
                 current = _Error(position, position, where)
                 errors.append(current)
                 where = ""
             _extend(current, position, stripped)
-        position += 1
-    name = "ValidationError"
-    if not errors:
-        add(
-            stream,
-            first,
-            max(at, first),
-            max(at, first),
-            name,
-            "",
-            frames,
-            "pydantic",
-            header=header,
-        )
-        return max(at, first) + 1
-    for number, error in enumerate(errors):
-        _add_error(stream, first if number == 0 else error.at, error, header, frames)
-    return max(errors[-1].last + 1, first + 1)
+    return errors
+
+
+def _leaves(text: str, current: _Error | None) -> bool:
+    """Whether an unprefixed line begins something else than the rest of a message."""
+    return current is not None and syntax.starts_something(text)
 
 
 def _same_head(stream: Stream, at: int) -> bool:
@@ -140,6 +137,15 @@ def _is_place(text: str, stripped: str, depth: int) -> bool:
         and not syntax.PYDANTIC_LINE.match(text)
         and "[type=" not in text
         and " " not in stripped
+    )
+
+
+def _is_error(text: str, depth: int) -> bool:
+    """Whether an error's text begins on this line: indented, or told by pydantic's own words."""
+    return (
+        syntax.indent(text) > depth
+        or "[type=" in text
+        or syntax.PYDANTIC_LINE.match(text) is not None
     )
 
 

@@ -35,9 +35,16 @@ def _collect(
         if not line.level:
             at += 1
             continue
-        texts = [line.text] if owner[at] < 0 else []
         failure = owner[at]
         behind = at + 1
+        if failure < 0 and (behind == size or lines[behind].log_line != line.log_line != 0):
+            # nearly every line of a log: a record of its own
+            below = _traceback_below(stream, behind)
+            place = places.get((number, below)) if below >= 0 else None
+            entries.append((stream.order[at], _record(line, line.number, line.text, place)))
+            at = behind
+            continue
+        texts = [line.text] if failure < 0 else []
         while behind < size and _goes_on(stream, at, behind, failure) and len(texts) < MAX_LINES:
             if owner[behind] < 0:
                 texts.append(lines[behind].text)
