@@ -113,7 +113,8 @@ def _checks(record: Record) -> Iterator[Note]:
                 say = f"never reached: {earlier.id!r} always holds first"
                 yield Note("unreachable-check", path, say, "change the order or the condition")
                 break
-        if parse(check.when, types).evaluate({}) is False:
+        asks_what_is_known = "known(" in check.when  # false only as long as nothing is known
+        if not asks_what_is_known and parse(check.when, types).evaluate({}) is False:
             yield Note("unreachable-check", path, "the condition can never be true")
         if not check.fixes and not check.next_step:
             say = "neither a fix nor a next step: the user is left alone"
