@@ -100,6 +100,8 @@ def _troubles(paste: Paste, identifier: Identifier) -> list[_Trouble]:
         if identity is None:
             continue
         wrapped = wrapper is not None and identity.record is None
+        if wrapped:
+            identity = replace(identity, wrapper=wrapper)
         found.append(_of_failure(position, failure, identity, wrapped))
     for record in paste.records:
         identity = identifier.log(record)
