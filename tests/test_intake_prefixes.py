@@ -265,3 +265,18 @@ def test_a_pid_in_a_message_is_no_prefix() -> None:
     assert line.text == "[shutdown] killing EngineCore pid 18812"
     sentence = "ERROR 01-02 03:04:05 [a.py:1] the process (EngineCore pid=3) did not answer"
     assert _line(sentence).text == "the process (EngineCore pid=3) did not answer"
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        '2026-01-01 10:00:00.123\t{app="vllm", pod="decode-0"}\t',
+        "Nov 30, 2026 10:00:00.123 gpu-01 vllm ",
+        "[2026-01-01 10:00:00,123] {{scheduler.py:42}} INFO - ",
+        "node-3: ",
+    ],
+)
+def test_27_78_a_copy_from_a_log_viewer_is_read(prefix: str) -> None:
+    for head in ("", RECORD):
+        failure = _failure("\n".join(prefix + head + line for line in TRACE.split("\n")))
+        assert (failure.message, failure.frames[0].line) == (MESSAGE, 41)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from kvdoctor.intake.lazy import Lazy
 from kvdoctor.intake.paste import Line
@@ -12,6 +12,7 @@ from kvdoctor.intake.paste import Line
 MAX_PODS = 64
 MAX_COMMON = 6  # words of a prefix that all lines share
 
+_WORD = r"(?=[A-Za-z_.:+-]{0,120}\d)[A-Za-z0-9_.:+-]{1,120}"
 _TOKEN = Lazy(r"[A-Za-z0-9_.:+-]*\d[A-Za-z0-9_.:+-]*")
 
 
@@ -19,10 +20,16 @@ def learn(fronts: Sequence[str], sterns: Collection[str]) -> tuple[re.Pattern[st
     """``fronts``: what stood before frames and records; the ones that come twice are prefixes.
     ``sterns``: "pod container" as seen before records. Patterns, the longest first."""
     pods = tuple(_stern_pattern(front) for front in sorted(sterns)[:MAX_PODS])
-    counts = Counter(_shape(front.rstrip(" ")) for front in fronts)
-    shapes = [shape for shape, count in counts.most_common(16) if count >= 2]
+    shapes = _twice(_digits(front.rstrip(" \t")) for front in fronts)
+    if not shapes:
+        shapes = _twice(_shape(front.rstrip(" \t")) for front in fronts)
     shapes.sort(key=len, reverse=True)
-    return (*pods, *(re.compile(shape + r"(?: |$)") for shape in shapes[:8]))
+    return (*pods, *(re.compile(shape + r"(?:[ \t]|$)") for shape in shapes[:8]))
+
+
+def _twice(shapes: Iterable[str]) -> list[str]:
+    """The most frequent shapes that came at least twice."""
+    return [shape for shape, count in Counter(shapes).most_common(16) if count >= 2]
 
 
 _TOLD = Lazy(
@@ -43,7 +50,7 @@ def common(lines: Sequence[Line]) -> tuple[re.Pattern[str], ...]:
         front = " ".join(words[0][:count])
         if len(words[0]) < count or not front.strip() or len(front) > 160:
             break
-        pattern = re.compile(_shape(front) + r"(?: |$)")
+        pattern = re.compile(_shape(front) + r"(?:[ \t]|$)")
         matches = [pattern.match(text) for text in texts]
         if not all(matches):
             break
@@ -59,11 +66,16 @@ def _stern_pattern(front: str) -> re.Pattern[str]:
     return re.compile(rf"(?P<pod>{re.escape(pod)}) {re.escape(container)}(?: |$)")
 
 
+def _digits(front: str) -> str:
+    """A pattern for prefixes like ``front`` that differ in their numbers only."""
+    return r"\d{1,20}".join(re.escape(part) for part in re.split(r"\d+", front))
+
+
 def _shape(front: str) -> str:
-    """A pattern for prefixes like ``front``: whatever holds a digit may differ."""
+    """A pattern for prefixes like ``front``: whatever word holds a digit may differ."""
     parts, at = [], 0
     for match in _TOKEN.finditer(front):
-        parts += [re.escape(front[at : match.start()]), r"[A-Za-z0-9_.:+-]{1,120}"]
+        parts += [re.escape(front[at : match.start()]), _WORD]
         at = match.end()
     return "".join([*parts, re.escape(front[at:])])
 
