@@ -416,9 +416,9 @@ def _new(options: argparse.Namespace) -> int:
 
 def _import(options: argparse.Namespace) -> int:
     import json
-    from dataclasses import asdict
     from pathlib import Path
 
+    from kvdoctor.data import asdict
     from kvdoctor.importing import import_files
     from kvdoctor.load import private_folder
 

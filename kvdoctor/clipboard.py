@@ -13,8 +13,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from kvdoctor.data import dataclass
 
 HELPER_SECONDS = 2.0  # a helper that hangs (stale display, no seat) must not hang us
 OSC52_LIMIT = 74_000  # bytes of text that terminals are known to take in one sequence

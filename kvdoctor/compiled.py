@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kvdoctor.data import asdict
 from kvdoctor.errors import KvdoctorError, RecordError
 from kvdoctor.gramindex import PatternIndex
 from kvdoctor.record import Identify, Record

@@ -8,8 +8,8 @@ default of a release) is offered with the question but never decides anything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
+from kvdoctor.data import dataclass, field
 from kvdoctor.errors import ExpressionError
 from kvdoctor.expression import UNKNOWN, Expression, parse, read_value
 from kvdoctor.record import Check, Input, Record

@@ -59,7 +59,7 @@ def _with_answers(state: State, answers: Mapping[str, object], knowledge: Knowle
 
 
 def _choose(state: State) -> State:
-    from dataclasses import replace
+    from kvdoctor.data import replace
 
     read = state.read
     findings = read.findings if read is not None else ()

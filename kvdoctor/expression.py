@@ -13,10 +13,10 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from kvdoctor.data import dataclass, field
 from kvdoctor.errors import ExpressionError, did_you_mean
 from kvdoctor.releases import key as release_key
 from kvdoctor.rendering import check_template, holes_of, render

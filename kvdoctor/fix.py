@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
+from kvdoctor.data import dataclass, field
 from kvdoctor.diagnose import RELEASE_INPUT, Cause, types_of, unknown_inputs, with_derived
 from kvdoctor.expression import UNKNOWN, parse
 from kvdoctor.proof.results import compared

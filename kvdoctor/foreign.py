@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from kvdoctor.data import dataclass, field
 from kvdoctor.gramindex import PatternIndex
 from kvdoctor.template import Pattern, Skeleton
 
@@ -61,7 +61,7 @@ class ForeignMessages:
     def find(self, message: str, native: str = "", owner: str = "") -> Foreign | None:
         """What ``message`` says; ``native`` is the head of the native record it stands in,
         ``owner`` the library that it is known to come from."""
-        from dataclasses import replace
+        from kvdoctor.data import replace
 
         best: Foreign | None = None
         text = Skeleton(message)

@@ -7,8 +7,8 @@ raised in another project's file is that project's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 
+from kvdoctor.data import dataclass, field, replace
 from kvdoctor.intake.paste import Failure, Frame, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.record import Identify, Record, Wrapper

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kvdoctor.data import dataclass
 from kvdoctor.errors import ImportedRecordError
 
 SCHEMA_VERSION = 2

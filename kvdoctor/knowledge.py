@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kvdoctor.data import dataclass, field
 from kvdoctor.errors import KvdoctorError
 from kvdoctor.gramindex import PatternIndex
 from kvdoctor.record import Identify, Record, Wrapper

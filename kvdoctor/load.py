@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kvdoctor import __version__, compiled
 from kvdoctor.compiled import Compiled
+from kvdoctor.data import replace
 from kvdoctor.errors import KvdoctorError, RecordError
 from kvdoctor.gramindex import PatternIndex
 from kvdoctor.knowledge import Entry, Found, Knowledge

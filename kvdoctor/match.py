@@ -8,8 +8,8 @@ decide which of them is the cause and which are its consequences.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 
+from kvdoctor.data import dataclass, field, replace
 from kvdoctor.identify import Identifier, Identity, Place, frame_place
 from kvdoctor.intake.paste import Failure, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from kvdoctor.data import asdict
 from kvdoctor.errors import InputError
 from kvdoctor.fix import Fix
 from kvdoctor.inputs import answers_of, record_named, sources_of

@@ -8,7 +8,8 @@ means every release.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from kvdoctor.data import dataclass, field
 
 PROOFS = ("ran", "guard", "rerun", "source", "unproven")  # strongest first
 

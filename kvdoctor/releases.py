@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from kvdoctor.data import dataclass
 from kvdoctor.errors import ExpressionError
 
 ALL, NONE, SOME = "all", "none", "some"

@@ -15,10 +15,10 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from kvdoctor.data import dataclass
 from kvdoctor.errors import ExpressionError, did_you_mean
 
 LONGEST = 20_000  # characters of one template

@@ -7,8 +7,8 @@ differs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
+from kvdoctor.data import dataclass, field, replace
 from kvdoctor.diagnose import OTHER, Asks, Cause, Facts, NoCause, Outcome, diagnose, gather
 from kvdoctor.errors import InputError
 from kvdoctor.fix import Fix, NotOffered, offers

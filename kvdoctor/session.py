@@ -7,8 +7,8 @@ going back never loses an answer, and going forward again finds everything as it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
+from kvdoctor.data import dataclass, field, replace
 from kvdoctor.diagnose import Asks, coerce
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.report import Read, Report, Source, input_spec, read_sources, report

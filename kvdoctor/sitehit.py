@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
+from kvdoctor.data import dataclass, field, replace
 from kvdoctor.fingerprints import bare, short_hash
 from kvdoctor.template import Hit, Skeleton
 

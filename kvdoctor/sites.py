@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kvdoctor.data import replace
 from kvdoctor.fingerprints import Fingerprints
 from kvdoctor.gramindex import PatternIndex
 from kvdoctor.record import Site

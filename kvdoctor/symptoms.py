@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from kvdoctor.data import dataclass
 from kvdoctor.errors import InputError
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.terminal import clean

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kvdoctor import phrase
+from kvdoctor.data import dataclass, field
 from kvdoctor.gramindex import PatternIndex
 from kvdoctor.phrase import Hole, Phrase, skeleton_of
 

@@ -7,8 +7,8 @@ The values of one record are carried to the guards of all others through the nam
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from kvdoctor.data import dataclass
 from kvdoctor.diagnose import (
     OTHER,
     Cause,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kvdoctor.data import dataclass
 
 STATUS = ("draft", "proven", "retired")
 SEVERITY = ("error", "warning", "danger", "notice")

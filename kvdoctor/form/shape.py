@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from kvdoctor.data import dataclass
 from kvdoctor.errors import did_you_mean
 from kvdoctor.form.fields import Either, Kind, Leaf, Many, Shape, Table
 

@@ -13,9 +13,9 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
+from kvdoctor.data import replace
 from kvdoctor.gramindex import PatternIndex
 from kvdoctor.harvest.extent import in_frames, in_sites
 from kvdoctor.harvest.extract import ErrorClass, FileFacts, extract, message_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 
+from kvdoctor.data import dataclass, field, replace
 from kvdoctor.fingerprints import PREFIX, bare, short_hash
 from kvdoctor.harvest.lines import LineMap
 from kvdoctor.harvest.scope import FunctionNode, Locals, Names, own_nodes

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
+from kvdoctor.data import dataclass, field, replace
 from kvdoctor.harvest.extract import RawSite
 
 ALIKE = 0.6  # share of equal words from which two texts in one function are the same site

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from kvdoctor.data import dataclass, field
 from kvdoctor.harvest.wording import (
     DEEP,
     MOST,

@@ -10,9 +10,9 @@ import re
 import tarfile
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from kvdoctor.data import dataclass
 from kvdoctor.errors import InputError
 
 PACKAGE = "vllm"

@@ -11,7 +11,8 @@ import ast
 import re
 import string
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from kvdoctor.data import dataclass
 
 MOST = 8  # alternatives kept for one message
 DEEP = 5  # names and helper functions followed

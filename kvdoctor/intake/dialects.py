@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 
+from kvdoctor.data import dataclass, field, replace
 from kvdoctor.intake import syntax
 from kvdoctor.intake.found import Found, Stream, add, message_lines
 from kvdoctor.intake.lazy import Lazy

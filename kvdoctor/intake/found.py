@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from kvdoctor.data import dataclass, field
 from kvdoctor.intake import syntax
 from kvdoctor.intake.paste import Failure, Frame, Line
 from kvdoctor.intake.syntax import CONTEXT, DIRECT, FRAME, TRACEBACK

@@ -6,7 +6,7 @@ every later stage can point at the line that proves its claim.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kvdoctor.data import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from kvdoctor.data import dataclass
 from kvdoctor.intake.lazy import Lazy
 
 LEVELS = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
+from kvdoctor.data import replace
 from kvdoctor.intake.paste import Failure, LogRecord
 from kvdoctor.record import Wrapper
 from kvdoctor.template import Pattern

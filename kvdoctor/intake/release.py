@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from kvdoctor.data import dataclass
 from kvdoctor.intake.lazy import Lazy
 from kvdoctor.intake.paste import Failure, Line, LogRecord, Release
 from kvdoctor.record import Wrapper

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
+from kvdoctor.data import dataclass, field, replace
 from kvdoctor.intake import dialects, syntax
 from kvdoctor.intake.found import Found, Stream, add, message_lines
 from kvdoctor.intake.paste import Failure, Frame, Line

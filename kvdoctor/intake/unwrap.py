@@ -5,9 +5,9 @@ from __future__ import annotations
 import bisect
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from kvdoctor.data import dataclass
 from kvdoctor.intake.lazy import Lazy
 
 MESSAGE_KEYS = ("message", "msg", "log", "text", "textPayload", "event", "line", "body", "content",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
+from kvdoctor.data import replace
 from kvdoctor.intake import damage
 from kvdoctor.intake.paste import Line
 

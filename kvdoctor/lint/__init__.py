@@ -6,10 +6,10 @@ Each finding names its rule, so that one can look it up in knowledge/README.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kvdoctor.data import dataclass
 from kvdoctor.form.shape import field_name
 from kvdoctor.form.yaml_text import Lines, line_of
 
@@ -136,8 +136,8 @@ def lint_command(
 ) -> int:
     """`kvdoctor lint`: print the findings; 0 when no error is among them, else 1."""
     import json
-    from dataclasses import asdict
 
+    from kvdoctor.data import asdict
     from kvdoctor.load import knowledge_folder, load
 
     knowledge = load([Path(folder) for folder in folders])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kvdoctor.data import dataclass
 from kvdoctor.form.shape import Path
 
 

@@ -9,9 +9,10 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from kvdoctor.data import dataclass, field
 
 RUNNER = Path(__file__).resolve().parent / "runner.py"
 CALLERS = RUNNER.parent / "callers"

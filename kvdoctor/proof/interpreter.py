@@ -6,8 +6,9 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from kvdoctor.data import dataclass
 
 _SHELL_TRICK = re.compile(r"""^'''exec' ["']?([^"']+?)["']? """)  # pip, for paths with blanks
 

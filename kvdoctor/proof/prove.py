@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from kvdoctor.data import dataclass
 from kvdoctor.expression import UNKNOWN, parse
 from kvdoctor.proof.ask import Reply, ask
 from kvdoctor.proof.interpreter import Found, find_python

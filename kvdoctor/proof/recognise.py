@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from kvdoctor.data import dataclass
 from kvdoctor.record import Identify
 from kvdoctor.template import Hit, Pattern
 

@@ -11,8 +11,8 @@ model's config.json (:mod:`~kvdoctor.values.model`), variables
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
+from kvdoctor.data import dataclass, replace
 from kvdoctor.intake.paste import Line, Paste
 from kvdoctor.values.assume import infer, usual
 from kvdoctor.values.blocks import blocks

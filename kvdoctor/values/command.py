@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
+from kvdoctor.data import dataclass, field
 from kvdoctor.values.flatten import flatten
 from kvdoctor.values.listing import read_listing
 from kvdoctor.values.literals import Tree, read_literal, scalar

@@ -4,8 +4,8 @@ server (one start of vLLM within the text) that it belongs to."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 
+from kvdoctor.data import dataclass, field, replace
 from kvdoctor.values.literals import Tree
 from kvdoctor.values.value import Value
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from kvdoctor import releases
+from kvdoctor.data import dataclass, field
 from kvdoctor.intake.paste import Line, Paste
 from kvdoctor.template import Hit
 from kvdoctor.values.flatten import flatten

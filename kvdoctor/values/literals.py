@@ -10,8 +10,8 @@ Objects become dictionaries: ``KVTransferConfig(kv_role='kv_both')`` reads as ``
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
+from kvdoctor.data import dataclass, field
 from kvdoctor.values.value import Scalar
 
 DEPTH = 40

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kvdoctor.data import dataclass, field, replace
 from kvdoctor.intake.paste import Line
 from kvdoctor.values.blocks import LONGEST
 from kvdoctor.values.command import Command, find_commands, parse_command

@@ -7,7 +7,8 @@ continuations, comments, ``$(…)`` and the signs that end a simple command. Not
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+
+from kvdoctor.data import dataclass
 
 MOST_CHARS = 100_000
 ENDS = frozenset(";|&()<>\n")

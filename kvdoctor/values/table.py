@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from kvdoctor.data import dataclass, field
 from kvdoctor.errors import RecordError
 from kvdoctor.template import Pattern
 from kvdoctor.values.value import Scalar

@@ -10,7 +10,8 @@ prefix ``extra.`` (``extra.read_mode``, ``extra.cpu_bytes_to_use``), HF config k
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from kvdoctor.data import dataclass
 
 SIDES = ("prefill", "decode", "this")  # "this": the text does not say which side it is from
 

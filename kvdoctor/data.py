@@ -1,0 +1,168 @@
+"""Data classes that cost next to nothing to define.
+
+The standard ones are written as source text and compiled class by class when a module is imported,
+which would be a third of a short diagnosis. These have the same names and the same behaviour for
+what kvdoctor uses of it (slots, frozen, defaults, equality, hash, repr, ``replace``); type checkers
+see the standard ones, and the functions of :mod:`dataclasses` accept their instances too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+__all__ = ["asdict", "dataclass", "field", "replace"]
+
+if TYPE_CHECKING:
+    from dataclasses import asdict, dataclass, field, replace
+else:
+    from operator import attrgetter
+
+    _NEEDED = object()  # the default of a field that has none
+
+    class _Spec:
+        """What ``field()`` says about one field."""
+
+        __slots__ = ("compare", "default", "factory", "repr")
+
+        def __init__(self, default=_NEEDED, factory=None, repr=True, compare=True):  # noqa: A002
+            self.default, self.factory, self.repr, self.compare = default, factory, repr, compare
+
+    def field(*, default=_NEEDED, default_factory=None, repr=True, compare=True):  # noqa: A002
+        return _Spec(default, default_factory, repr, compare)
+
+    def dataclass(cls=None, *, frozen=False, slots=False):
+        if cls is None:
+            return lambda cls: _made(cls, frozen, slots)
+        return _made(cls, frozen, slots)
+
+    def replace(one, /, **changes):
+        cls = type(one)
+        values = [
+            changes.pop(name) if name in changes else getattr(one, name)
+            for name in cls.__match_args__
+        ]
+        return cls(*values, **changes)  # a name that is left is refused as unknown
+
+    def asdict(one):
+        import dataclasses
+
+        return dataclasses.asdict(one)
+
+    def _made(cls, frozen, slots):
+        names = tuple(cls.__annotations__)
+        specs = [_spec(cls.__dict__.get(name, _NEEDED)) for name in names]
+        content = {name: value for name, value in cls.__dict__.items() if name not in names}
+        content |= {
+            "__match_args__": names,
+            "__eq__": _equality([n for n, one in zip(names, specs, strict=True) if one.compare]),
+            "__repr__": _repr([n for n, one in zip(names, specs, strict=True) if one.repr]),
+            "__reduce__": lambda self: (type(self), tuple(getattr(self, n) for n in names)),
+            "__hash__": None,
+            "__dataclass_fields__": _Fields(names, specs),
+        }
+        if frozen:
+            look = _values([n for n, one in zip(names, specs, strict=True) if one.compare])
+            content |= {
+                "__hash__": lambda self: hash(look(self)),
+                "__setattr__": _refuse,
+                "__delattr__": _refuse,
+            }
+        content.pop("__dict__", None)
+        content.pop("__weakref__", None)
+        if slots:
+            content["__slots__"] = names
+        made = type(cls)(cls.__name__, cls.__bases__, content)
+        made.__qualname__ = cls.__qualname__
+        puts = [made.__dict__[name].__set__ if slots else _putter(name) for name in names]
+        made.__init__ = _initialiser(cls.__name__, names, specs, puts)
+        return made
+
+    def _spec(value):
+        return value if isinstance(value, _Spec) else _Spec(value)
+
+    def _putter(name):
+        return lambda self, value: object.__setattr__(self, name, value)
+
+    def _initialiser(title, names, specs, puts):
+        count = len(names)
+        places = {name: place for place, name in enumerate(names)}
+        plain = tuple(one.default for one in specs)
+        bare = [place for place, one in enumerate(specs) if one.default is _NEEDED]
+
+        def complete(given, named):
+            """All values in order; raises TypeError as a written-out ``__init__`` would."""
+            have = len(given)
+            if have > count:
+                raise TypeError(f"{title}() takes {count} values, {have} were given")
+            values = [*given, *plain[have:]]
+            for name, value in named.items():
+                place = places.get(name, -1)
+                if place < have:
+                    raise TypeError(f"{title}() does not take {name!r}, or has it already")
+                values[place] = value
+            for place in bare:
+                if values[place] is _NEEDED:
+                    factory = specs[place].factory
+                    if factory is None:
+                        raise TypeError(f"{title}() misses {names[place]!r}")
+                    values[place] = factory()
+            return values
+
+        def __init__(self, *given, **named):  # noqa: N807 - becomes the method of that name
+            if named or len(given) != count:
+                given = complete(given, named)
+            for put, value in zip(puts, given):  # noqa: B905 - strict costs time, lengths agree
+                put(self, value)
+
+        return __init__
+
+    def _values(names):
+        """The named attributes of an object in a form that can be compared and hashed."""
+        return attrgetter(*names) if names else lambda self: ()
+
+    def _equality(names):
+        look = _values(names)
+
+        def __eq__(self, other):  # noqa: N807 - becomes the method of that name
+            if other.__class__ is not self.__class__:
+                return NotImplemented
+            return look(self) == look(other)
+
+        return __eq__
+
+    def _repr(names):
+        def __repr__(self):  # noqa: N807 - becomes the method of that name
+            shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+            return f"{type(self).__qualname__}({shown})"
+
+        return __repr__
+
+    def _refuse(self, name, value=None):
+        from dataclasses import FrozenInstanceError
+
+        raise FrozenInstanceError(f"cannot change field {name!r}")
+
+    class _Fields:
+        """``__dataclass_fields__``, made when a function of the standard library asks for it."""
+
+        def __init__(self, names, specs):
+            self.names, self.specs, self.made = names, specs, None
+
+        def __get__(self, _one, cls):
+            if self.made is None:
+                import dataclasses
+
+                rows = [
+                    (name, cls.__annotations__[name], dataclasses.field(**_arguments(spec)))
+                    for name, spec in zip(self.names, self.specs, strict=True)
+                ]
+                self.made = dataclasses.make_dataclass(cls.__name__, rows).__dataclass_fields__
+            return self.made
+
+    def _arguments(spec):
+        found = {"repr": spec.repr, "compare": spec.compare}
+        if spec.factory is not None:
+            found["default_factory"] = spec.factory
+        elif spec.default is not _NEEDED:
+            found["default"] = spec.default
+        return found
