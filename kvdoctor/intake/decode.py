@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from kvdoctor.data import dataclass
 from kvdoctor.intake.lazy import Lazy
 
 MAX_BYTES = 160 * 1024 * 1024  # of text, after decompression
 MAX_LAYERS = 3  # a .gz inside a .zst is real; deeper nesting is an attack
-CHUNK = 1 << 20
+MAX_RATIO = 200  # text per compressed byte: logs reach 60
+LEAST_ROOM = 32 * 1024 * 1024  # bytes that a small file may always unpack to
+MAX_MEMBERS = 20_000  # gzip files appended to each other
+CHUNK = 1 << 16
 
 _GZIP, _ZSTD, _BZ2, _XZ = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00"
 
@@ -168,56 +171,50 @@ def _zstd() -> Callable[[], Any] | None:
             return importlib.import_module(module).ZstdDecompressor  # type: ignore[no-any-return]
         except (ImportError, AttributeError):
             continue
-    try:
-        found = importlib.import_module("zstandard")
-    except ImportError:
-        return None
-    return lambda: found.ZstdDecompressor().decompressobj()
+    return None
 
 
 def _inflate(data: bytes, kind: str, maker: Callable[[], Any], notes: list[str]) -> bytes:
     """Every member of a compressed stream; what was read before damage is kept."""
     out: list[bytes] = []
-    total, rest = 0, data
+    room = limit = min(MAX_BYTES, max(LEAST_ROOM, MAX_RATIO * len(data)))
+    at, members = 0, 0
     try:
-        while rest and total < MAX_BYTES:
+        while at < len(data) and room > 0 and members < MAX_MEMBERS:
             machine = maker()
-            piece, rest = _member(machine, rest, MAX_BYTES - total)
-            out.append(piece)
-            total += len(piece)
-            if not getattr(machine, "eof", True):
-                if total < MAX_BYTES:
-                    notes.append(f"{kind} data ends early")
+            at, room = _member(machine, data, at, room, out)
+            members += 1
+            if not machine.eof and room > 0:
+                notes.append(f"{kind} data ends early")
                 break
     except Exception as error:  # each module has its own errors; a damaged file is no crash
         notes.append(f"{kind} data is damaged ({type(error).__name__}): read as far as possible")
-    if total >= MAX_BYTES:
-        notes.append(f"cut off after {MAX_BYTES} bytes of decompressed text")
+    if room <= 0 or members == MAX_MEMBERS:
+        notes.append(f"cut off after {limit - room} bytes of decompressed text")
     return b"".join(out)
 
 
-def _member(machine: Any, data: bytes, room: int) -> tuple[bytes, bytes]:
-    """At most ``room`` bytes of one member, and what follows it."""
-    out: list[bytes] = []
-    for start in range(0, len(data), CHUNK):
-        pending = data[start : start + CHUNK]
+def _member(machine: Any, data: bytes, at: int, room: int, out: list[bytes]) -> tuple[int, int]:
+    """One member read into ``out``, at most ``room`` bytes: where the next one begins, and the
+    room that is left."""
+    while at < len(data):
+        pending = data[at : at + CHUNK]
+        at += len(pending)
         while True:
-            piece, pending = _step(machine, pending, min(room, 16 * CHUNK))
+            piece, pending = _step(machine, pending, min(room, 64 * CHUNK))
             out.append(piece)
             room -= len(piece)
             if machine.eof:
-                return b"".join(out), machine.unused_data + data[start + CHUNK :]
+                return at - len(machine.unused_data), room
             if room <= 0:
-                return b"".join(out), b""
+                return at, 0
             if not piece and not pending:
                 break
-    return b"".join(out), b""
+    return at, room
 
 
 def _step(machine: Any, data: bytes, room: int) -> tuple[bytes, bytes]:
     if hasattr(machine, "unconsumed_tail"):  # zlib hands the unread input back
         piece = machine.decompress(data, room)
         return piece, machine.unconsumed_tail
-    if hasattr(machine, "needs_input"):  # bz2, lzma, zstd keep it
-        return machine.decompress(data, room), b""
-    return machine.decompress(data), b""
+    return machine.decompress(data, room), b""  # bz2, lzma and zstd keep it

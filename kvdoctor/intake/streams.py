@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 
+from kvdoctor.data import dataclass, field, replace
 from kvdoctor.intake import damage, unwrap
 from kvdoctor.intake.decode import plain
 from kvdoctor.intake.lazy import Lazy
@@ -17,6 +17,7 @@ from kvdoctor.intake.wraps import rejoin
 MAX_LINES = 1_000_000
 KEPT_HEAD = 100_000  # of a longer text: the banner stands at the start, the failure at the end
 
+MAX_LINE = 4_000_000  # characters of one line
 LONG = 400  # columns that prefixes never fill
 
 _LEVELS = r"(?:ERROR|WARNING|INFO|DEBUG|CRITICAL)"
@@ -113,6 +114,9 @@ def _physical(text: str, notes: list[str]) -> tuple[list[int], list[str], bytear
     if rows and not rows[-1]:
         rows.pop()
     numbers = list(range(1, len(rows) + 1))
+    if len(text) > MAX_LINE and any(len(row) > MAX_LINE for row in rows):
+        notes.append(f"lines were cut off after {MAX_LINE} characters")
+        rows = [row[:MAX_LINE] for row in rows]
     if len(rows) > MAX_LINES:
         tail = MAX_LINES - KEPT_HEAD
         notes.append(
