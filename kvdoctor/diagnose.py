@@ -18,6 +18,7 @@ from kvdoctor.rendering import render
 from kvdoctor.values.value import Scalar, Value, Values
 
 RELEASE_INPUT = "vllm_release"
+NOT_KNOWN = "?"  # the answer of somebody who cannot tell: the next check is tried
 TRUE_WORDS = frozenset({"true", "yes", "y", "on", "1", "enabled"})
 FALSE_WORDS = frozenset({"false", "no", "n", "off", "0", "disabled"})
 
@@ -32,6 +33,7 @@ class Facts:
     offered: Mapping[str, Value] = field(default_factory=dict)
     candidates: tuple[str, ...] = ()  # vLLM releases the text can come from
     rejected: tuple[tuple[str, str], ...] = ()
+    passed: tuple[str, ...] = ()  # questions that the user cannot answer
 
     def scalars(self) -> dict[str, Scalar]:
         return {name: value.value for name, value in self.known.items()}
@@ -40,7 +42,7 @@ class Facts:
 @dataclass(frozen=True, slots=True)
 class Branch:
     """One check as it came out: holds, ruled-out, open, or not-reached; ``other-release`` when its
-    range excludes the release at hand."""
+    range excludes the release at hand; ``passed`` when the user could not answer."""
 
     check: str
     state: str
@@ -165,10 +167,11 @@ def gather(
                 continue
             known[name] = fitted
             break
+    passed = tuple(name for name in specs if answers.get(name) == NOT_KNOWN)
     stated = known.get(RELEASE_INPUT)
     if stated is not None and stated.origin == "answer":
         candidates = (str(stated.value),)
-    return Facts(known, offered, candidates, tuple(rejected))
+    return Facts(known, offered, candidates, tuple(rejected), passed)
 
 
 def _sources(
@@ -181,7 +184,7 @@ def _sources(
     number: int,
 ) -> Iterable[Value]:
     name = spec.name
-    if answers.get(name) is not None:
+    if answers.get(name) not in (None, NOT_KNOWN):
         yield Value(name, answers[name], "answer", spec.side, why="answered")  # type: ignore[arg-type]
     if name in holes:
         yield Value(name, holes[name], "message", spec.side, number, why="in the message")
@@ -280,6 +283,10 @@ def _walk_checks(record: Record, facts: Facts) -> Outcome:
         open_names = unknown_inputs(record, when, values)
         if reach == "some" and RELEASE_INPUT not in open_names:
             open_names = (*open_names, RELEASE_INPUT)
+        open_names = tuple(name for name in open_names if name not in facts.passed)
+        if not open_names:
+            branches.append(Branch(check.id, "passed"))
+            continue
         return Asks(open_names, facts, values, (*branches, Branch(check.id, "open"), *rest))
     return NoCause(facts, values, tuple(branches))
 

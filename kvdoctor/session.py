@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kvdoctor.data import dataclass, field, replace
-from kvdoctor.diagnose import Asks, coerce
+from kvdoctor.diagnose import NOT_KNOWN, Asks, coerce
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.report import Read, Report, Source, input_spec, read_sources, report
 from kvdoctor.values.value import Value
@@ -97,7 +97,7 @@ def answer(state: State, name: str, raw: str, knowledge: Knowledge) -> State:
     if shown is None or shown.record is None:
         return state
     spec = input_spec(shown, name)
-    value, complaint = coerce(spec, raw)
+    value, complaint = coerce(spec, raw) if raw.strip() != NOT_KNOWN else (NOT_KNOWN, "")
     if complaint:
         return replace(state, message=complaint)
     record = shown.record.id

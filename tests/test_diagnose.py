@@ -114,3 +114,18 @@ def test_an_answer_that_does_not_fit_is_refused_with_a_reason(kind: str, raw: st
     value, complaint = coerce(Input("x", kind, "", minimum=1, maximum=512), raw)
     assert value is None
     assert complaint
+
+
+def test_who_cannot_tell_is_led_on_to_the_next_check() -> None:
+    known = facts(("0.30.0",), local_size=3, remote_size=8, strict="?")
+    outcome = diagnose(WIDGET, known)
+    assert isinstance(outcome, Cause)
+    assert outcome.check.id == "old-release"
+    assert [one.state for one in outcome.branches] == ["passed", "holds"]
+    assert "strict" not in outcome.values
+
+
+def test_what_the_user_cannot_tell_is_not_asked_again() -> None:
+    outcome = diagnose(WIDGET, facts(strict="?", local_size=3))
+    assert isinstance(outcome, Asks)
+    assert outcome.names == ("remote_size",)
