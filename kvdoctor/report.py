@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kvdoctor.data import dataclass, field, replace
-from kvdoctor.diagnose import OTHER, Asks, Cause, Facts, NoCause, Outcome, diagnose, gather
+from kvdoctor.diagnose import NOT_KNOWN, OTHER, Asks, Cause, Facts, NoCause, Outcome, diagnose, gather
 from kvdoctor.errors import InputError
 from kvdoctor.fix import Fix, NotOffered, offers
 from kvdoctor.intake.paste import Paste, Release
@@ -291,6 +291,8 @@ def _answered(answers: Mapping[str, object]) -> list[Value]:
     """Answers given under the names of Values ("prefill.block_size=16") count for every record."""
     found: list[Value] = []
     for name, raw in answers.items():
+        if raw == NOT_KNOWN:
+            continue
         side, dot, rest = name.partition(".")
         if dot and side in ("prefill", "decode", "this"):
             found.append(Value(rest, raw, "answer", side, why="answered"))  # type: ignore[arg-type]
