@@ -87,6 +87,20 @@ def test_a_bomb_is_cut_off() -> None:
     assert any("cut off" in note for note in decoded.notes)
 
 
+def test_a_huge_log_keeps_its_beginning_its_end_and_its_line_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kvdoctor.intake.decode.MAX_BYTES", 4000)
+    monkeypatch.setattr("kvdoctor.intake.decode.KEPT_HEAD", 1000)
+    rows = [f"INFO 01-02 03:04:05 [a.py:{n}] row {n}" for n in range(1, 1001)]
+    text = "\n".join([*rows, "ValueError: the end"])
+    for data in (text, text.encode()):
+        paste = read(data)
+        assert paste.records[0].message == "row 1"
+        assert (paste.failures[0].message, paste.failures[0].number) == ("the end", 1001)
+        assert any("not read" in note for note in paste.notes)
+
+
 def test_many_small_archives_in_one_file_are_read_in_time() -> None:
     packed = gzip.compress(b"x\n") * 8000 + gzip.compress(b"ValueError: the end")
     start = time.process_time()

@@ -15,6 +15,7 @@ from kvdoctor.intake.lazy import Lazy
 
 MAX_BYTES = 160 * 1024 * 1024  # of text, after decompression
 MAX_LAYERS = 3  # a .gz inside a .zst is real; deeper nesting is an attack
+KEPT_HEAD = 8 * 1024 * 1024  # bytes of the beginning of a longer text
 MAX_RATIO = 200  # text per compressed byte: logs reach 60
 LEAST_ROOM = 32 * 1024 * 1024  # bytes that a small file may always unpack to
 MAX_MEMBERS = 20_000  # gzip files appended to each other
@@ -59,8 +60,7 @@ def decode(data: bytes | str) -> Decoded:
     if isinstance(data, str):
         size, text = len(data.encode("utf-8", "surrogatepass")), data
         if len(text) > MAX_BYTES:
-            text = text[:MAX_BYTES]
-            notes.append(f"cut off after {MAX_BYTES} characters")
+            text = _shortened(text.encode("utf-8", "replace"), notes).decode("utf-8", "replace")
     else:
         size, data = len(data), bytes(data)
         for _ in range(MAX_LAYERS):
@@ -69,10 +69,18 @@ def decode(data: bytes | str) -> Decoded:
                 break
             data = unpacked
         if len(data) > MAX_BYTES:
-            data = data[:MAX_BYTES]
-            notes.append(f"cut off after {MAX_BYTES} bytes")
+            data = _shortened(data, notes)
         text = _characters(data, notes)
     return Decoded(plain(text), size, tuple(notes))
+
+
+def _shortened(data: bytes, notes: list[str]) -> bytes:
+    """The beginning (the banner) and the end (the failure) of a huge text; the line ends between
+    them stay, so that line numbers do."""
+    end = len(data) - (MAX_BYTES - KEPT_HEAD)
+    lost = data.count(b"\n", KEPT_HEAD, end)
+    notes.append(f"{end - KEPT_HEAD} bytes in the middle were not read")
+    return data[:KEPT_HEAD] + b"\n" * lost + data[end:]
 
 
 def plain(text: str) -> str:

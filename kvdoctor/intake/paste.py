@@ -13,6 +13,10 @@ from kvdoctor.data import dataclass
 class Line:
     """One line of the text, split into its prefixes and its content.
 
+    A line that a terminal broke is one ``Line`` under its first number; records that stand on one
+    line (glued, or inside JSON) are several with the same number; a text that was pasted newest
+    line first is turned round, so that its numbers fall.
+
     ``shown`` is the line as given, decoded and free of terminal escapes and control characters: it
     is what evidence shows. ``text`` is the content after every prefix, indentation kept.
     """
