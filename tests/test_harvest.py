@@ -121,22 +121,28 @@ def test_a_conditional_message_has_one_wording_per_branch() -> None:
 
 def test_a_module_constant_and_a_helper_function_are_followed() -> None:
     assert wording("TEXT = 'the constant text'\nraise RuntimeError(TEXT)") == "the constant text"
-    assert wording("""
+    assert (
+        wording("""
         def describe(x):
             return f"described {x} here"
         def check(x):
             raise RuntimeError(describe(x))
-    """) == "described {x} here"
+    """)
+        == "described {x} here"
+    )
 
 
 def test_an_exception_class_with_its_own_message_is_followed() -> None:
-    assert wording("""
+    assert (
+        wording("""
         class FullError(Exception):
             def __init__(self, needed, free):
                 super().__init__(f"need {needed} blocks, {free} are free")
         def take(n, pool):
             raise FullError(n, free=pool.free_blocks)
-    """) == "need {n} blocks, {free_blocks} are free"
+    """)
+        == "need {n} blocks, {free_blocks} are free"
+    )
 
 
 def test_a_class_that_passes_its_argument_on_keeps_the_argument_s_text() -> None:

@@ -207,4 +207,3 @@ def _places_text(histories: Sequence[History]) -> str:
 
 def _first(item: tuple[tuple[int, int, str], object]) -> tuple[int, int, str]:
     return item[0]
-

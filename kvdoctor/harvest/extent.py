@@ -20,19 +20,16 @@ SITES = (
     "vllm/utils.py",
     "vllm/attention/",
     "vllm/device_allocator/",
+    "vllm/entrypoints/",
     "vllm/model_executor/layers/attention/",
-    "vllm/model_executor/layers/mamba/abstract.py",
-    "vllm/entrypoints/llm.py",
-    "vllm/entrypoints/launcher.py",
-    "vllm/entrypoints/cli/",
-    "vllm/entrypoints/openai/api_server.py",
-    "vllm/entrypoints/openai/cli_args.py",
-    "vllm/entrypoints/serve/disagg/",
-    "vllm/entrypoints/common/",
-    "vllm/entrypoints/utils.py",
+    "vllm/model_executor/layers/attention_layer_base.py",
+    "vllm/model_executor/layers/mamba/",
+    "vllm/model_executor/layers/quantization/kv_cache.py",
+    "vllm/model_executor/models/config.py",
 )
 # Parts of the folders above that never touch KV cache, connectors or processes.
 NOT_SITES = (
+    "vllm/entrypoints/speech_to_text/",
     "vllm/v1/structured_output/",
     "vllm/v1/watermarking/",
     "vllm/config/speech_to_text.py",
@@ -41,7 +38,6 @@ NOT_SITES = (
 # Files whose frames and log lines stand in ordinary logs and tracebacks of a server besides those.
 FRAMES = (
     *SITES,
-    "vllm/entrypoints/",
     "vllm/compilation/",
     "vllm/logger.py",
     "vllm/logging_utils/",
@@ -52,7 +48,6 @@ FRAMES = (
     "vllm/forward_context.py",
     "vllm/sampling_params.py",
     "vllm/model_executor/model_loader/",
-    "vllm/model_executor/models/config.py",
     "vllm/model_executor/models/registry.py",
     "vllm/model_executor/layers/fused_moe/",
     "vllm/model_executor/layers/rotary_embedding/",

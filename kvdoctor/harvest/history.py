@@ -114,9 +114,7 @@ def _pair(
     return [old for old in olds if id(old) not in taken], rest
 
 
-def _alike(
-    olds: list[History], news: list[Seen], index: int
-) -> tuple[list[History], list[Seen]]:
+def _alike(olds: list[History], news: list[Seen], index: int) -> tuple[list[History], list[Seen]]:
     """Sites of one function whose wording or condition changed a little."""
     return _nearest(olds, news, index, lambda one: (one.path, one.site.function), ALIKE)
 

@@ -193,9 +193,7 @@ class Locals:
             if isinstance(call.func, ast.Attribute) and call.func.attr == "append" and call.args:
                 how, target, value = "item", call.func.value, call.args[0]
         if isinstance(target, ast.Name) and value is not None:
-            self.given.setdefault(target.id, []).append(
-                _Given(statement.lineno, block, how, value)
-            )
+            self.given.setdefault(target.id, []).append(_Given(statement.lineno, block, how, value))
 
 
 def _list_texts(node: ast.expr, resolve: Resolver, depth: int) -> list[Parts]:

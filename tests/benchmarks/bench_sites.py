@@ -21,6 +21,7 @@ from synthetic import Release, Statement, releases
 
 from kvdoctor.harvest.extent import in_sites
 from kvdoctor.intake import read
+from kvdoctor.intake.paste import Failure
 from kvdoctor.load import load
 
 
@@ -62,6 +63,8 @@ class Bench:
         else:
             failures = [one for one in paste.failures if one.frames]
             hit = self.sites.of_failure(failures[-1], candidates) if failures else None
+            if failures and failures[-1].message:
+                self.alone(release, statement, failures[-1], count)
         count["release"] += release.name in candidates
         count["release alone"] += candidates == (release.name,)
         place = hit and (hit.file, hit.function)
@@ -74,6 +77,18 @@ class Bench:
                 return
         count["wrong" if hit else "none"] += 1
         self.tell("wrong" if hit else "none", release, statement, f"{hit}\n{text[-700:]}")
+
+    def alone(
+        self, release: Release, statement: Statement, failure: Failure, count: Counter[str]
+    ) -> None:
+        """The message without its frames, as from a validator: the release is known."""
+        count["alone"] += 1
+        found = self.sites.by_message(
+            failure.message, failure.exception, candidates=(release.name,)
+        )
+        names = [(one.file, one.function) for one in found if one.score >= found[0].score - 0.5]
+        count["alone right"] += (statement.path, statement.function) in names[:1]
+        count["alone among equals"] += (statement.path, statement.function) in names
 
     def tell(self, what: str, release: Release, statement: Statement, more: str) -> None:
         if self.show > 0:
@@ -108,7 +123,9 @@ def _line(name: str, count: Counter[str]) -> str:
         f"{name:8} {ran:6} pastes ({count['not run']} statements could not be run): "
         f"right site {share['right']:.2f} %, right function {share['function']:.2f} %, "
         f"release among candidates {share['release']:.2f} %, wrong {count['wrong']}, "
-        f"none {count['none']}"
+        f"none {count['none']}; message alone: right function "
+        f"{100 * count['alone right'] / max(1, count['alone']):.2f} %, among equals "
+        f"{100 * count['alone among equals'] / max(1, count['alone']):.2f} % of {count['alone']}"
     )
 
 

@@ -369,9 +369,7 @@ def statements_of(tree: ast.Module, path: str) -> Iterator[Statement]:
     yield from _walk(tree, path, "<module>", [])
 
 
-def _walk(
-    node: ast.AST, path: str, function: str, body: list[ast.stmt]
-) -> Iterator[Statement]:
+def _walk(node: ast.AST, path: str, function: str, body: list[ast.stmt]) -> Iterator[Statement]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _walk(child, path, child.name, [])
