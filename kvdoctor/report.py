@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kvdoctor.data import dataclass, field, replace
-from kvdoctor.diagnose import NOT_KNOWN, OTHER, Asks, Cause, Facts, NoCause, Outcome, diagnose, gather
+from kvdoctor.diagnose import (
+    NOT_KNOWN,
+    OTHER,
+    Asks,
+    Cause,
+    Facts,
+    NoCause,
+    Outcome,
+    diagnose,
+    gather,
+)
 from kvdoctor.errors import InputError
 from kvdoctor.fix import Fix, NotOffered, offers
 from kvdoctor.intake.paste import Paste, Release
