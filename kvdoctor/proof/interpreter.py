@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kvdoctor.data import dataclass
 
-_SHELL_TRICK = re.compile(r"""^'''exec' ["']?([^"']+?)["']? """)  # pip, for paths with blanks
+_SHELL_TRICK = re.compile(r"""^'''exec' (?:"([^"]+)"|(\S+)) """)  # pip, for long paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def python_of_script(script: Path) -> str:
     shebang = lines[0][2:].strip()
     trick = _SHELL_TRICK.match(lines[1]) if len(lines) > 1 else None
     if trick:
-        return _existing(trick[1])
+        return _existing(trick[1] or trick[2])
     words = shebang.split()
     if words and Path(words[0]).name == "env":
         names = [word for word in words[1:] if not word.startswith("-") and "=" not in word]

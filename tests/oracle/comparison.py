@@ -62,7 +62,8 @@ class Compared:
     first_mismatch: str = ""
     strange: Counter[str] = field(default_factory=Counter)  # answers that no list explains
     wrong_holes: str = ""
-    unrecognised: str = ""  # a real message that the record's own texts do not match
+    recognised: int = 0  # real messages that the record's own texts match
+    unrecognised: str = ""  # one that they do not
 
     def complaint(self) -> str:
         parts = []
@@ -73,20 +74,17 @@ class Compared:
         return "; ".join(parts)
 
 
-def subjects(call: str = "") -> list[Subject]:
-    """Every guard entry of every shipped record that names a caller."""
-    found = [
-        subject(record, guard)
+@functools.cache
+def subjects(release: str) -> tuple[Subject, ...]:
+    """Every guard entry of every shipped record that names a caller and speaks of the release."""
+    return tuple(
+        subject(record, guard, release)
         for record in load(use_cache=False, private=False).records.values()
         for guard in record.guards
-        if guard.call and guard.call in references()
-    ]
-    return [one for one in found if call in ("", one.guard.call)]
-
-
-@functools.cache
-def all_subjects() -> tuple[Subject, ...]:
-    return tuple(subjects())
+        if guard.call in references()
+        and release in releases_of(guard.call)
+        and contains(guard.vllm, release)
+    )
 
 
 def releases_of(call: str) -> tuple[str, ...]:
@@ -105,8 +103,8 @@ def answers(release: str) -> dict[str, list[list[str]]]:
     for call, reference in references().items():
         if release in releases_of(call):
             requests[call] = _request(call, list(reference.columns), reference.rows())
-    for one in all_subjects():
-        if release in releases_of(one.guard.call) and one.guard.arguments:
+    for one in subjects(release):
+        if one.guard.arguments:
             requests[one.id] = _request(one.guard.call, list(one.names), one.rows)
     with tempfile.TemporaryDirectory(prefix="kvdoctor-oracle-") as stand_ins:
         reply = ask(
@@ -136,7 +134,13 @@ def _environment(release: str, stand_ins: Path) -> Mapping[str, str]:
             file.write_text(text, encoding="utf-8")
         path.append(str(stand_ins))
     kept = {name: value for name, value in os.environ.items() if not name.startswith("VLLM_")}
-    return {**kept, "PYTHONPATH": os.pathsep.join(path), "PYTHONDONTWRITEBYTECODE": "1"}
+    return {
+        **kept,
+        "PYTHONPATH": os.pathsep.join(path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        # vLLM keeps what it found out about model classes; releases would overwrite one another
+        "VLLM_CACHE_ROOT": str(environment.folder() / "vllm-cache" / release),
+    }
 
 
 # ------------------------------------------------------------------ judging
@@ -155,23 +159,24 @@ def compare_reference(call: str, release: str) -> Compared:
     return judge(reference, rows, verdicts, answers(release)[call])
 
 
-def compare_subject(one: Subject, release: str) -> Compared:
+def compare_subject(one: Subject) -> Compared:
     """A record's own expression against the real function, and its texts against real messages."""
     reference = references()[one.guard.call]
     name = one.id if one.guard.arguments else one.guard.call
     verdicts = one.verdicts()
-    found = judge(reference, one.judged, verdicts, answers(release)[name])
+    found = judge(reference, one.judged, verdicts, answers(one.release)[name])
     texts = marks_of(one.record.identify)
-    for kind, exception, message, line in answers(release)[name]:
-        mine = kind == "raised" and _fits(reference.marks, exception, message, line)
-        if mine and not _fits(texts, exception, message, line):
-            found.unrecognised = f"no text of the record fits {exception}: {message or line}"
-            break
+    known, unknown = 0, ""
+    for kind, exception, message, line in answers(one.release)[name]:
+        if kind == "raised" and _fits(reference.marks, exception, message, line):
+            if _fits(texts, exception, message, line):
+                known += 1
+            else:
+                unknown = f"{exception}: {message or line}"
+    found.recognised = known
+    if known and unknown:  # with none at all, the guard is a further condition of the record
+        found.unrecognised = f"no text of the record fits {unknown}"
     return found
-
-
-def in_range(one: Subject, release: str) -> bool:
-    return contains(one.guard.vllm, release)
 
 
 def judge(
@@ -247,9 +252,7 @@ def numbers(call: str, release: str) -> dict[str, int]:
     """What knowledge/proof/guards.json keeps of one comparison, the records' guards included."""
     found = compare_reference(call, release)
     mismatches = found.mismatches + sum(
-        compare_subject(one, release).mismatches
-        for one in all_subjects()
-        if one.guard.call == call and in_range(one, release)
+        compare_subject(one).mismatches for one in subjects(release) if one.guard.call == call
     )
     return {
         "combinations": found.combinations,

@@ -19,8 +19,9 @@ from kvdoctor.releases import contains
 
 HERE = Path(__file__).resolve().parent
 _SPAN = re.compile(r"(-?\d+)\.\.(-?\d+)")
+_QUOTED = re.compile(r"'([^']*)'")
 CODE = "code:"
-SPREAD = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64)
+SPREAD = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64)
 
 
 @dataclass(frozen=True)
@@ -117,10 +118,12 @@ def types_of(record: Record) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Subject:
-    """A guard entry of a record that names a caller: the judged values and the caller's values."""
+    """A guard entry of a record that names a caller, in one release: the judged values and the
+    caller's values."""
 
     record: Record
     guard: Guard
+    release: str
     names: tuple[str, ...]  # the caller's inputs
     rows: tuple[tuple[Any, ...], ...]
     judged: tuple[Mapping[str, Any], ...]  # the record's names, derived ones included
@@ -134,18 +137,20 @@ class Subject:
         return [accepts.evaluate(values) for values in self.judged]
 
 
-def subject(record: Record, guard: Guard) -> Subject:
-    """The rows for one guard entry: the reference's own grid when the record uses its names."""
+def subject(record: Record, guard: Guard, release: str) -> Subject:
+    """The rows for one guard entry in one release: the reference's own grid when the record uses
+    the caller's names."""
     reference = references()[guard.call]
     if not guard.arguments:
         rows = tuple(reference.rows())
         names = tuple(reference.columns)
         plain = [dict(zip(names, row, strict=True)) for row in rows]
-        return Subject(record, guard, names, rows, tuple(with_derived(record, p) for p in plain))
-    return _named_apart(record, guard, reference)
+        judged = tuple(with_derived(record, values, release) for values in plain)
+        return Subject(record, guard, release, names, rows, judged)
+    return _named_apart(record, guard, reference, release)
 
 
-def _named_apart(record: Record, guard: Guard, reference: Reference) -> Subject:
+def _named_apart(record: Record, guard: Guard, reference: Reference, release: str) -> Subject:
     types = types_of(record)
     arguments = {name: parse(text, types) for name, text in guard.arguments.items()}
     used = set(parse(guard.accepts, types).names)
@@ -153,7 +158,7 @@ def _named_apart(record: Record, guard: Guard, reference: Reference) -> Subject:
     columns = {name: _column(record, name, reference) for name in _inputs_behind(record, used)}
     where = str(record_grids().get(record.id, {}).get("where", ""))
     judged = [
-        with_derived(record, dict(zip(columns, row, strict=True)))
+        with_derived(record, dict(zip(columns, row, strict=True)), release)
         for row in grid(columns, types, where)
     ]
     direct = [name for name in reference.columns if name in columns and name not in arguments]
@@ -165,7 +170,7 @@ def _named_apart(record: Record, guard: Guard, reference: Reference) -> Subject:
         )
         for values in judged
     )
-    return Subject(record, guard, names, rows, tuple(judged))
+    return Subject(record, guard, release, names, rows, tuple(judged))
 
 
 def _inputs_behind(record: Record, names: set[str]) -> list[str]:
@@ -194,15 +199,24 @@ def _column(record: Record, name: str, reference: Reference) -> Sequence[Any]:
     if name in reference.columns:
         return reference.columns[name]
     if spec.type in ("int", "number"):
-        low = spec.minimum if spec.minimum is not None else 1
+        low = spec.minimum if spec.minimum is not None else 0
         high = spec.maximum if spec.maximum is not None else 1 << 30
         return [one for one in SPREAD if low <= one <= high]
-    raise LookupError(f"{record.id}: records.yaml needs values for the text {name!r}")
+    return _texts(record, name)
 
 
-def with_derived(record: Record, values: Mapping[str, Any]) -> dict[str, Any]:
+def _texts(record: Record, name: str) -> Sequence[str]:
+    """Every text that the record's guards and derived values write out, none, and a foreign one."""
+    spoken = [guard.accepts for guard in record.guards]
+    spoken += [text for guard in record.guards for text in guard.arguments.values()]
+    spoken += [derived.expression for derived in record.derive]
+    texts = {found for text in spoken if name in text for found in _QUOTED.findall(text)}
+    return sorted({"", "SomethingElse", *texts})
+
+
+def with_derived(record: Record, values: Mapping[str, Any], release: str) -> dict[str, Any]:
     types = types_of(record)
-    found = dict(values)
+    found = {**values, "vllm_release": release}
     for derived in record.derive:
         value = parse(derived.expression, types).evaluate(found)
         if value is not UNKNOWN:

@@ -1,6 +1,6 @@
 """Writes knowledge/proof/guards.json: what the comparison finds now.
 
-python3 tests/oracle/record_results.py [--check]     --check only says whether the file is right
+python3 tests/oracle/record_results.py [RELEASE …]     default: every release that is compared
 """
 
 from __future__ import annotations
@@ -16,34 +16,49 @@ from grid import references
 
 from kvdoctor.proof.results import results_file
 
-
-def results() -> dict[str, object]:
-    guards: dict[str, dict[str, dict[str, int]]] = {}
-    for release in comparison.all_releases():
-        for call in references():
-            inside = release in comparison.releases_of(call)
-            if inside and references()[call].accepts(release):
-                guards.setdefault(call, {})[release] = comparison.numbers(call, release)
-        print(f"compared vLLM {release}", file=sys.stderr)
-    return {
-        "what": "Closed forms of the guards compared with vLLM's own functions by tests/oracle: "
-        "combinations judged, how many vLLM refused, how many never reached the guard because "
-        "another one came first, and how many our expressions judged otherwise.",
-        "guards": {call: guards[call] for call in sorted(guards)},
-    }
+WHAT = (
+    "Closed forms of the guards compared with vLLM's own functions by tests/oracle: combinations "
+    "judged, how many of them vLLM refused, how many more never reached the guard because another "
+    "one came first, and how many our expressions judged otherwise."
+)
 
 
-def main(arguments: list[str]) -> int:
-    text = json.dumps(results(), indent=1) + "\n"
+def record(releases: list[str]) -> None:
     file = results_file()
-    if "--check" in arguments:
-        same = file.is_file() and file.read_text(encoding="utf-8") == text
-        print("the recorded results are right" if same else "the recorded results are old")
-        return 0 if same else 1
+    guards: dict[str, dict[str, dict[str, int]]] = {}
+    if file.is_file():
+        guards = json.loads(file.read_text(encoding="utf-8"))["guards"]
+    for release in releases:
+        for call, reference in references().items():
+            old = guards.setdefault(call, {})
+            old.pop(release, None)
+            if release in comparison.releases_of(call) and reference.accepts(release):
+                old[release] = comparison.numbers(call, release)
+        write(file, guards)
+        print(f"compared vLLM {release}", file=sys.stderr, flush=True)
+
+
+def write(file: Path, guards: dict[str, dict[str, dict[str, int]]]) -> None:
+    """Callers by name, releases oldest first; callers and releases that are gone fall out."""
+    kept = {
+        call: {
+            release: guards[call][release]
+            for release in comparison.releases_of(call)
+            if release in guards[call]
+        }
+        for call in sorted(guards)
+        if call in references() and guards[call]
+    }
     file.parent.mkdir(parents=True, exist_ok=True)
+    lines = [
+        f'  "{call}": {{\n'
+        + ",\n".join(f'   "{name}": {json.dumps(one)}' for name, one in releases.items())
+        + "\n  }"
+        for call, releases in kept.items()
+    ]
+    text = f'{{\n "what": {json.dumps(WHAT)},\n "guards": {{\n' + ",\n".join(lines) + "\n }\n}\n"
     file.write_text(text, encoding="utf-8")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    record(sys.argv[1:] or list(comparison.all_releases()))

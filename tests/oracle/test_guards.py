@@ -17,12 +17,7 @@ CALLS = [
     for call in references()
     if release in comparison.releases_of(call)
 ]
-RECORDS = [
-    (release, one)
-    for release in comparison.all_releases()
-    for one in comparison.all_subjects()
-    if release in comparison.releases_of(one.guard.call) and comparison.in_range(one, release)
-]
+RECORDS = [one for release in comparison.all_releases() for one in comparison.subjects(release)]
 
 
 @pytest.mark.parametrize(("release", "call"), CALLS)
@@ -36,11 +31,9 @@ def test_vllm_decides_as_the_reference_says(release: str, call: str) -> None:
     assert 0 < found.raised < found.combinations, "one of the two outcomes was never reached"
 
 
-@pytest.mark.parametrize(
-    ("release", "one"), RECORDS, ids=[f"{release}-{one.id}" for release, one in RECORDS]
-)
-def test_vllm_decides_as_the_record_says(release: str, one: Subject) -> None:
-    found = comparison.compare_subject(one, release)
+@pytest.mark.parametrize("one", RECORDS, ids=[f"{one.release}-{one.id}" for one in RECORDS])
+def test_vllm_decides_as_the_record_says(one: Subject) -> None:
+    found = comparison.compare_subject(one)
     assert not found.complaint()
     assert not found.gone
     assert 0 < found.raised < found.combinations, "one of the two outcomes was never reached"

@@ -52,6 +52,7 @@ def hybrid_manager_flag(
     eagle: bool,
     allow_chunked_local_attention: bool,
     platform_supports_hybrid_kv_cache: bool = True,
+    kv_events: bool = False,
 ) -> None:
     """``hybrid_kv_cache_manager``: "" (flag not given), "on" or "off"; chunk size 0 = none."""
     chosen = {"": None, "on": False, "off": True}[hybrid_kv_cache_manager]
@@ -66,6 +67,10 @@ def hybrid_manager_flag(
             "model": draft,
             "num_speculative_tokens": 1,
         }
+    if kv_events:
+        arguments["kv_events_config"] = find("vllm.config:KVEventsConfig")(
+            enable_kv_cache_events=True, publisher="null"
+        )
     platform = type(find("vllm.platforms:current_platform"))
     answer = classmethod(lambda cls: platform_supports_hybrid_kv_cache)
     with (
@@ -181,12 +186,15 @@ def parallel_sizes(tp: int, pcp: int, dcp: int) -> None:
 
 
 @guard("nixl-dcp-size", "nixl-dcp-mla-only")
-def nixl_parallel_sizes(tp: int, pcp: int, dcp: int, use_mla: bool, kv_connector: str) -> None:
+def nixl_parallel_sizes(
+    tp: int, pcp: int, dcp: int, use_mla: bool, kv_connector: str, has_mamba: bool = False
+) -> None:
     """A whole engine config from an existing model config; "" = no connector."""
     base = shared_engine_config("many-heads-mla" if use_mla else "many-heads")
     parallel = _parallel(tp, pcp, dcp)
-    find("vllm.config:VllmConfig")(
-        model_config=base.model_config,
-        parallel_config=parallel,
-        kv_transfer_config=build.transfer(kv_connector) if kv_connector else None,
-    )
+    transfer = build.transfer(kv_connector) if kv_connector else None
+    config_class = find("vllm.config:VllmConfig")
+    with patched(type(base.model_config), is_hybrid=property(lambda self: has_mamba)):
+        config_class(
+            model_config=base.model_config, parallel_config=parallel, kv_transfer_config=transfer
+        )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from . import build
-from .build import KV, PassedError, Stub, find, patched
+from .build import KV, GoneError, MissingFieldError, PassedError, Stub, find, patched
 from .registry import guard
 
 CONNECTOR = f"{KV}.v1.mooncake.mooncake_connector"
@@ -149,3 +150,23 @@ def store_load(load_async: bool, kv_role: str, enable_lookup: bool) -> None:
     start = find(f"{STORE}.worker:MooncakeStoreWorker.start_load_kv")
     capacity_only = kv_role == "kv_consumer" and not enable_lookup
     start(Stub(_capacity_only=capacity_only, load_async=load_async), Stub(requests=[]))
+
+
+@guard("store-partial-tail")
+def partial_tail(one_boundary: bool, kv_role: str, partial_hash_hits: bool) -> None:
+    """Two cache groups offload the tail of one request. ``partial_hash_hits`` says whether the
+    worker's coordinator stores partial blocks at all; the scheduler of later releases does not
+    ask."""
+    tails = [(0, 1, 32), (1, 2, 32 if one_boundary else 48)]
+    try:
+        at_finish = find(f"{STORE}.scheduler:MooncakeStoreScheduler.register_finished_partial_tail")
+    except GoneError:
+        in_worker = find(f"{STORE}.worker:KVCacheStoreSendingThread._maybe_offload_partial_tail")
+        coordinator = Stub(enable_partial_hash_hits=partial_hash_hits, hash_block_size=16)
+        request = Stub(block_hashes=[b"h"], partial_tail_offloads=tails)
+        # With one hash the code behind the guard finds nothing to store and returns.
+        in_worker(Stub(coord=coordinator), request)
+        return
+    scheduler = Stub(kv_role=kv_role, _request_trackers={"r": Stub(prefill_end_tokens=64)})
+    with contextlib.suppress(MissingFieldError):  # behind the guard it queues the tail
+        at_finish(scheduler, Stub(request_id="r"), ([1], [2]), tails)

@@ -32,6 +32,19 @@ def remote_rank(local_tp_size: int, remote_tp_size: int) -> None:
     find(f"{CONNECTOR}:get_moriio_remote_tp_rank")(0, local_tp_size, remote_tp_size)
 
 
+@guard("moriio-peer-tp-positive")
+def peer_tp_size(local_tp_size: int, remote_tp_size: int) -> None:
+    """The TP size that came with a request, as the handshake takes it."""
+    method = find(f"{CONNECTOR}:MoRIIOConnectorWorker._remote_tp_rank")
+    method(Stub(tp_rank=0, world_size=local_tp_size), remote_tp_size)
+
+
+@guard("moriio-mamba-tp-ratio")
+def mamba_tp_ratio(local_tp_size: int, remote_tp_size: int) -> None:
+    method = find(f"{CONNECTOR}:MoRIIOConnectorWorker._mamba_tp_ratio")
+    method(Stub(world_size=local_tp_size), remote_tp_size)
+
+
 @guard("moriio-ack-multiple")
 def expected_acks(producer_tp_size: int, consumer_tp_size: int) -> None:
     find(f"{CONNECTOR}:get_moriio_expected_ack_count")(producer_tp_size, consumer_tp_size)

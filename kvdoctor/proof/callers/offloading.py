@@ -125,7 +125,7 @@ def eviction_policy(eviction_policy: str) -> None:
 def platform(is_cuda_alike: bool, is_xpu: bool) -> None:
     module = find("vllm.v1.kv_offload.cpu.spec")
     spec = _cpu_spec(cpu_bytes_to_use=BYTES)
-    spec.create_worker = lambda *_: None
+    spec.create_worker = lambda *_: object()
     stand_in = Stub(
         is_cuda_alike=lambda: is_cuda_alike, is_xpu=lambda: is_xpu, is_rocm=lambda: False
     )

@@ -67,7 +67,8 @@ def _resolve(specs: list[Any], block_size: int, unit: int, dcp: int, apc: bool, 
         parallel_config=Stub(decode_context_parallel_size=dcp, prefill_context_parallel_size=1),
         kv_transfer_config=Stub() if kv else None,
     )
-    find(f"{UTILS}:resolve_kv_cache_block_sizes")(Stub(kv_cache_groups=build.groups(*specs)), config)
+    groups = Stub(kv_cache_groups=build.groups(*specs))
+    find(f"{UTILS}:resolve_kv_cache_block_sizes")(groups, config)
 
 
 @guard("pmu-single-group")
@@ -187,7 +188,12 @@ def retention(
 
 
 def _coordinator(
-    groups: list[Any], hash_block: int, scheduler_block: int, dcp: int = 1, pcp: int = 1, **more: Any
+    groups: list[Any],
+    hash_block: int,
+    scheduler_block: int,
+    dcp: int = 1,
+    pcp: int = 1,
+    **more: Any,
 ) -> None:
     config = find(f"{build.INTERFACE}:KVCacheConfig")(
         num_blocks=64, kv_cache_tensors=[], kv_cache_groups=groups
@@ -224,7 +230,7 @@ def hybrid_context_parallel(
     decode_context_parallel_size: int, prefill_context_parallel_size: int, second_group: str
 ) -> None:
     """``second_group`` beside full attention: full, sliding-window, mamba or chunked-local."""
-    kinds = {
+    kinds: dict[str, Any] = {
         "full": lambda: build.full(32),
         "sliding-window": build.sliding,
         "mamba": lambda: build.mamba(16),
