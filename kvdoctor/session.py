@@ -54,7 +54,7 @@ def paste(state: State, sources: Sequence[Source], knowledge: Knowledge) -> Stat
     plausible = [one for one in read.findings if one.role != "consequence"]
     step = "choose" if len(plausible) != 1 else "values"
     chosen = 0 if read.findings else None
-    return _go(fresh, _settled(fresh, Visit(step, chosen), knowledge))
+    return _go(fresh, settled(fresh, Visit(step, chosen), knowledge))
 
 
 def add_source(state: State, source: Source, knowledge: Knowledge) -> State:
@@ -69,13 +69,13 @@ def add_source(state: State, source: Source, knowledge: Knowledge) -> State:
         chosen = 0 if read.findings else None
     visit = replace(state.visit, chosen=chosen)
     if visit.step in ("values", "cause"):
-        return replace(moved, visit=_settled(moved, replace(visit, step="values"), knowledge))
+        return replace(moved, visit=settled(moved, replace(visit, step="values"), knowledge))
     return replace(moved, visit=visit)
 
 
 def choose(state: State, index: int, knowledge: Knowledge) -> State:
     """Take up one of the findings."""
-    return _go(state, _settled(state, Visit("values", index), knowledge))
+    return _go(state, settled(state, Visit("values", index), knowledge))
 
 
 def follow(state: State, record_id: str, knowledge: Knowledge) -> State:
@@ -87,7 +87,7 @@ def follow(state: State, record_id: str, knowledge: Knowledge) -> State:
     if shown is not None and shown.config is not None:
         read = state.read.values.entries if state.read is not None else ()
         carried = tuple(one for one in shown.config.values.entries if one not in read)
-    return _go(state, _settled(state, Visit("values", None, record_id, carried), knowledge))
+    return _go(state, settled(state, Visit("values", None, record_id, carried), knowledge))
 
 
 def answer(state: State, name: str, raw: str, knowledge: Knowledge) -> State:
@@ -112,7 +112,7 @@ def answer(state: State, name: str, raw: str, knowledge: Knowledge) -> State:
     )
     if state.visit.step not in ("values", "cause"):
         return moved
-    return replace(moved, visit=_settled(moved, replace(state.visit, step="values"), knowledge))
+    return replace(moved, visit=settled(moved, replace(state.visit, step="values"), knowledge))
 
 
 def forget(state: State, name: str, knowledge: Knowledge) -> State:
@@ -131,7 +131,7 @@ def forget(state: State, name: str, knowledge: Knowledge) -> State:
         message="",
         order=(*state.order, (record, name, before)),
     )
-    return replace(moved, visit=_settled(moved, replace(state.visit, step="values"), knowledge))
+    return replace(moved, visit=settled(moved, replace(state.visit, step="values"), knowledge))
 
 
 def undo(state: State, knowledge: Knowledge) -> State:
@@ -151,8 +151,8 @@ def undo(state: State, knowledge: Knowledge) -> State:
         message="",
     )
     if moved.visit.step in ("values", "cause"):
-        settled = _settled(moved, replace(moved.visit, step="values"), knowledge)
-        return replace(moved, visit=settled)
+        visit = settled(moved, replace(moved.visit, step="values"), knowledge)
+        return replace(moved, visit=visit)
     return moved
 
 
@@ -201,7 +201,7 @@ def _go(state: State, visit: Visit) -> State:
     )
 
 
-def _settled(state: State, visit: Visit, knowledge: Knowledge) -> Visit:
+def settled(state: State, visit: Visit, knowledge: Knowledge) -> Visit:
     """Skip the questions when nothing is left to ask."""
     if visit.step != "values":
         return visit

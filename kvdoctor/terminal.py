@@ -44,6 +44,8 @@ def can_encode(text: str) -> bool:
 
 def clean(text: str) -> str:
     """``text`` without anything that a terminal acts on: escapes, controls, direction marks."""
+    if text.isprintable():  # holds for nearly every line, and is quick
+        return text
     return "".join(character if _is_harmless(character) else " " for character in text)
 
 

@@ -1,33 +1,43 @@
-"""The application: holds one state, shows it, turns key presses into moves."""
+"""The application: holds one state, shows it, turns key presses into moves.
+
+Before the first paint only what the first paint needs is imported; the core of the program and the
+other panes follow in a thread.
+"""
 
 from __future__ import annotations
 
 import gc
+import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.reactive import reactive
 from textual.screen import ModalScreen
-from textual.widgets import ContentSwitcher, Footer, Static
+from textual.widgets import ContentSwitcher, Static
 
-from kvdoctor import session
-from kvdoctor.load import Knowledge, load
-from kvdoctor.report import OfferedFix, Report, Source
-from kvdoctor.session import State
+from kvdoctor.ui.actions import Actions
 from kvdoctor.ui.heading import Heading
+from kvdoctor.ui.keybar import KeyBar
+from kvdoctor.ui.keys import STEP_KEYS
 from kvdoctor.ui.panes.base import Pane
-from kvdoctor.ui.panes.cause import CausePane
-from kvdoctor.ui.panes.choose import ChoosePane
-from kvdoctor.ui.panes.related import RelatedPane
 from kvdoctor.ui.panes.start import StartPane
-from kvdoctor.ui.panes.values import ValuesPane
+from kvdoctor.ui.signals import leave_on_signals
 
-QUIET_SECONDS = 0.3  # a paste may arrive in several pieces
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from kvdoctor.knowledge import Knowledge
+    from kvdoctor.report import Report
+    from kvdoctor.session import State
+    from kvdoctor.ui.piping import Pipe
+
+QUIET_SECONDS = 0.15  # a paste may arrive in several pieces
+POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,37 +49,39 @@ class Pending:
     data: bytes | str
 
 
-class KvdoctorApp(App[int]):
+class KvdoctorApp(Actions, App[int]):
     """Paste to proven fix. ``pending`` inputs are read right after the first paint."""
 
     CSS_PATH = Path(__file__).with_name("app.tcss")
     TITLE = "kvdoctor"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "back", priority=True),
-        Binding("q", "leave", "quit"),
-        Binding("ctrl+q", "quit", "quit", show=False, priority=True),
-        Binding("y", "copy", "copy fix"),
-        Binding("c", "copy_command", "copy command"),
-        Binding("Y", "copy_note", "copy note"),
+        Binding("escape", "back", "back, answers kept", priority=True),
+        Binding("q", "leave", "quit (from the first step)"),
+        Binding("ctrl+q", "quit", "quit", priority=True),
+        Binding("y", "copy", "copy the marked fix"),
+        Binding("c", "copy_command", "copy your command with the fix"),
+        Binding("Y", "copy_note", "copy an incident note"),
         Binding("v", "go('values')", "values"),
-        Binding("n", "go('related')", "next"),
-        Binding("e", "go('choose')", "errors"),
-        Binding("u", "undo", "undo"),
-        Binding("right_square_bracket", "forward", "forward", show=False),
+        Binding("n", "go('related')", "what fails next, related"),
+        Binding("e", "go('choose')", "all errors of the text"),
+        Binding("l", "log", "the log, at the marked line"),
+        Binding("u", "undo", "undo the last answer"),
+        Binding("right_square_bracket", "forward", "forward"),
         Binding("left_square_bracket", "back", "back", show=False),
-        Binding("o", "other_side", "other side"),
-        Binding("p", "prove", "prove"),
-        Binding("slash", "search", "search"),
-        Binding("question_mark", "keys", "keys"),
-        Binding("f1", "explain", "explain", show=False),
+        Binding("o", "other_side", "add the other side's log or command"),
+        Binding("p", "prove", "ask the guard of your own vLLM"),
+        Binding("s", "symptoms", "no error message: symptoms"),
+        Binding("slash", "search", "search all records"),
+        Binding("question_mark", "keys", "keys of this step"),
+        Binding("f1", "explain", "what the question means"),
+        Binding("enter", "take_piped", "read what has come", show=False),
     ]
-
-    state: reactive[State] = reactive(State, init=False)
 
     def __init__(
         self,
         *,
         pending: tuple[Pending, ...] = (),
+        pipe: Pipe | None = None,
         knowledge_folders: tuple[str, ...] = (),
         answers: Mapping[str, object] | None = None,
         ascii_only: bool = False,
@@ -77,13 +89,20 @@ class KvdoctorApp(App[int]):
     ) -> None:
         super().__init__()
         self.pending = pending
+        self.pipe = pipe
         self.ascii_only = ascii_only
         self.shown: Report | None = None
+        self._state: State | None = None
         self._folders = knowledge_folders
         self._answers = dict(answers or {})
         self._knowledge = knowledge
+        self._loading = threading.Lock()
+        self._furnishing = threading.Lock()
         self._adding_side = False
         self._confirming = ""
+        self._quiet: Timer | None = None
+        self._watching: Timer | None = None
+        self._leaving = 0.0
 
     # -- start ----------------------------------------------------------------------------------
 
@@ -91,115 +110,211 @@ class KvdoctorApp(App[int]):
         yield Heading(id="heading")
         with ContentSwitcher(initial="start", id="panes"):
             yield StartPane(id="start")
-            yield ChoosePane(id="choose")
-            yield ValuesPane(id="values")
-            yield CausePane(id="cause")
-            yield RelatedPane(id="related")
         yield Static("", id="message", markup=False)
-        yield Footer()
+        yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
+        if self.ascii_only:
+            self.add_class("-ascii")
+        if not self.is_headless:
+            leave_on_signals(lambda status: self.exit(status))
+        self.show_keys()
         self.call_after_refresh(self._painted)
 
     def _painted(self) -> None:
-        """What may wait for the first paint: the collector, the knowledge, the named inputs."""
+        """What may wait for the first paint: the collector, the core, the named inputs."""
         gc.freeze()
         gc.enable()
-        if self.pending:
+        if self.pipe is not None:
+            self._watching = self.set_interval(POLL_SECONDS, self._watch_pipe)
+            self._watch_pipe()
+        elif self.pending:
             self.read_inputs(self.pending)
-        else:
-            self.warm_up()
+            return
+        self.warm_up()
 
     @property
     def knowledge(self) -> Knowledge:
-        if self._knowledge is None:
-            self._knowledge = load([Path(folder) for folder in self._folders])
-        return self._knowledge
+        with self._loading:
+            if self._knowledge is None:
+                from kvdoctor.load import load
 
-    @work(thread=True, exclusive=True, group="read")
+                self._knowledge = load([Path(folder) for folder in self._folders])
+            return self._knowledge
+
+    @work(thread=True, group="warm")
     def warm_up(self) -> None:
-        """Load the knowledge while the user looks for what to paste."""
+        """Load the core and the knowledge while the user looks for what to paste."""
+        self._furnish()
         problems = self.knowledge.problems
         if problems:
-            text = f"left out: {problems[0]}"
-            self.call_from_thread(self.say, text, True)
+            self.call_from_thread(self.say, f"left out: {problems[0]}", True)
+
+    def _furnish(self) -> None:
+        """Import the other panes (in the calling thread) and mount them."""
+        with self._furnishing:
+            self._import_panes()
+
+    def _import_panes(self) -> None:
+        from kvdoctor.ui.panes.cause import CausePane
+        from kvdoctor.ui.panes.choose import ChoosePane
+        from kvdoctor.ui.panes.related import RelatedPane
+        from kvdoctor.ui.panes.values import ValuesPane
+
+        async def mount() -> bool:
+            if not self.query(CausePane):
+                panes: list[Pane] = [
+                    ChoosePane("choose"),
+                    ValuesPane("values"),
+                    CausePane("cause"),
+                    RelatedPane(id="related"),
+                ]
+                for pane in panes:
+                    pane.display = False
+                await self.query_one("#panes", ContentSwitcher).mount(*panes)
+            return True
+
+        self.call_from_thread(mount)  # type: ignore[arg-type]
 
     @work(thread=True, exclusive=True, group="read")
     def read_inputs(self, pending: tuple[Pending, ...]) -> None:
         """Take the inputs apart and match them, away from the event loop."""
-        from kvdoctor.intake import read
+        self.call_from_thread(self.say, "reading…" if not self.ascii_only else "reading...")
+        self._furnish()
+        try:
+            fresh = self._read(pending)
+        except Exception as error:  # whatever the text holds, the screen stays
+            self.call_from_thread(self.say, f"could not be read: {error!r}", True)
+            return
+        finally:
+            self._adding_side = False
+        self.call_from_thread(self.take, fresh)
 
-        self.call_from_thread(self.say, "reading…")
+    def _read(self, pending: tuple[Pending, ...]) -> State:
+        from kvdoctor import session
+        from kvdoctor.intake import read
+        from kvdoctor.report import Source
+
         knowledge = self.knowledge
         sources = [
             Source(read(one.data, one.name, knowledge=knowledge.reading), one.side)
             for one in pending
         ]
-        old = self.state
-        if self._adding_side and old.read is not None:
-            fresh = old
+        fresh = self.state
+        if self._adding_side and fresh.read is not None:
             for source in sources:
                 fresh = session.add_source(fresh, source, knowledge)
-        else:
-            fresh = session.paste(old, sources, knowledge)
-            for name, value in self._answers.items():
-                fresh = session.answer(fresh, name, str(value), knowledge)
-        self._adding_side = False
-        self.call_from_thread(self.take, fresh)
+            return self._returned(fresh)
+        fresh = session.paste(fresh, sources, knowledge)
+        for name, value in self._answers.items():
+            fresh = session.answer(fresh, name, str(value), knowledge)
+        return fresh
+
+    def _returned(self, fresh: State) -> State:
+        """After the other side's text has joined: back to where ``o`` was pressed."""
+        from kvdoctor import session
+
+        if fresh.visit.step != "start":
+            return fresh
+        step = "values" if fresh.visit.chosen is not None or fresh.visit.record else "choose"
+        visit = session.settled(fresh, replace(fresh.visit, step=step), self.knowledge)
+        return replace(fresh, visit=visit)
 
     # -- state ----------------------------------------------------------------------------------
 
+    @property
+    def state(self) -> State:
+        if self._state is None:
+            from kvdoctor import session
+
+            self._state = session.start()
+        return self._state
+
+    @property
+    def step(self) -> str:
+        """Where the user stands, without importing the core before it is needed."""
+        return self._state.visit.step if self._state is not None else "start"
+
+    @property
+    def pane(self) -> Pane:
+        return self.query_one(f"#{self.query_one('#panes', ContentSwitcher).current}", Pane)
+
     def take(self, fresh: State) -> None:
         """The only way in which the state changes."""
-        self.state = fresh
+        from kvdoctor import session
+
+        self._state = fresh
+        step = fresh.visit.step
+        self.shown = session.view(fresh, self.knowledge) if step != "start" else None
+        if self.shown is None:
+            step = "start"
+        self._confirming = ""
+        self.query_one("#panes", ContentSwitcher).current = step
+        self.pane.show(self.shown, fresh)
+        self.query_one(Heading).show(self.shown, fresh)
+        self.say(fresh.message, bool(fresh.message))
+        self.pane.take_focus()
+        self.show_keys()
 
     def move(self, made: Callable[[], State]) -> None:
         """Apply one move that needs the knowledge."""
         self.take(made())
 
-    def watch_state(self, state: State) -> None:
-        self.shown = session.view(state, self.knowledge) if state.visit.step != "start" else None
-        step = state.visit.step
-        if self.shown is None and step != "start":
-            step = "start"
-        switcher = self.query_one("#panes", ContentSwitcher)
-        pane = self.query_one(f"#{step}", Pane)
-        pane.show(self.shown, state)
-        switcher.current = step
-        self.query_one(Heading).show(self.shown, state)
-        self.say(state.message, bool(state.message))
-        pane.take_focus()
-        self.refresh_bindings()
-
     def say(self, text: str, wrong: bool = False) -> None:
-        """One line for the user above the footer."""
+        """A line for the user above the keys; it takes room at the bottom and hides nothing."""
         line = self.query_one("#message", Static)
         line.update(text)
         line.set_class(wrong, "-wrong")
         line.set_class(bool(text), "-shown")
 
+    def show_keys(self) -> None:
+        """The keys of this step that do something now."""
+        inside = bool(self._state is not None and self._state.past)
+        usable = tuple(
+            one
+            for one in STEP_KEYS[self.step]
+            if self._usable(one.action) and not (inside and one.action == "app.leave")
+        )
+        self.query_one(KeyBar).show(usable)
+        self.refresh_bindings()
+
+    def _usable(self, action: str) -> bool:
+        name, _, arguments = action.removeprefix("app.").partition("(")
+        parameters = tuple(one.strip("'") for one in arguments.rstrip(")").split(",") if one)
+        return bool(self.check_action(name, parameters))
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that make no sense in this step are not shown."""
-        step = self.state.visit.step
-        started = self.state.read is not None or self.state.visit.record is not None
+        """Keys that make no sense in this step do nothing and are not shown."""
+        state, step = self._state, self.step
+        started = state is not None and (state.read is not None or state.visit.record is not None)
+        if action == "back":
+            return not isinstance(self.screen, ModalScreen) and bool(state and state.past)
         if action == "go":
-            return started and parameters[0] != step and self._has(str(parameters[0]))
+            return started and parameters[0] != step and self.has_step(str(parameters[0]))
+        if action == "take_piped":
+            return step == "start" and self.pipe is not None
+        if action == "symptoms":
+            return step == "start"
+        return self._check_result_action(action, step, started)
+
+    def _check_result_action(self, action: str, step: str, started: bool) -> bool:
         fixes = self.shown.fixes if self.shown is not None else ()
-        if action in ("copy", "prove"):
+        if action in ("copy", "prove", "fix_detail"):
             return step == "cause" and bool(fixes)
         if action == "copy_command":
             return step == "cause" and any(one.after for one in fixes)
-        if action in ("copy_note", "explain"):
-            return step in ("cause", "values")
+        if action == "copy_note":
+            return step in ("cause", "values", "choose") and self.shown is not None
+        if action == "log":
+            return self.shown is not None and bool(self.shown.sources)
         if action == "other_side":
-            return started
+            return started and step != "start"
         if action == "undo":
-            return bool(self.state.order)
-        if action == "leave":
-            return True
+            return bool(self._state and self._state.order)
         return True
 
-    def _has(self, step: str) -> bool:
+    def has_step(self, step: str) -> bool:
+        """Whether there is something to show in a step."""
         shown = self.shown
         if shown is None:
             return False
@@ -218,130 +333,65 @@ class KvdoctorApp(App[int]):
         if isinstance(self.focused, Input) and "\n" not in event.text.strip():
             return
         event.stop()
+        event.prevent_default()
+        if isinstance(self.screen, ModalScreen):
+            return
         self.query_one(StartPane).add(event.text)
-        self.set_timer(QUIET_SECONDS, self._pasted)
+        if self._quiet is not None:
+            self._quiet.stop()
+        self._quiet = self.set_timer(QUIET_SECONDS, self._pasted)
 
     def _pasted(self) -> None:
         text = self.query_one(StartPane).taken()
         if text.strip():
             self.read_inputs((Pending("paste", "this", text),))
 
-    # -- actions --------------------------------------------------------------------------------
-
-    async def action_back(self) -> None:
-        if isinstance(self.screen, ModalScreen):
-            self.screen.dismiss(None)
+    def _watch_pipe(self) -> None:
+        """Say how much has come; read it when the pipe has ended."""
+        pipe = self.pipe
+        if pipe is None:
             return
-        self.take(session.back(self.state))
+        if pipe.ended.is_set():
+            self.action_take_piped()
+        elif pipe.size:
+            self.say(f"{pipe.size:,} bytes have come; enter reads them, or wait for the end")
+        else:
+            self.say("waiting for the pipe; a paste works too")
 
-    def action_forward(self) -> None:
-        self.take(session.forward(self.state))
+    def action_take_piped(self) -> None:
+        """Read what the pipe has brought."""
+        pipe = self.pipe
+        if pipe is None:
+            return
+        self.pipe = None
+        if self._watching is not None:
+            self._watching.stop()
+        data = pipe.taken()
+        self.show_keys()
+        piped = (Pending("-", pipe.side, data),) if data.strip() else ()
+        if piped or self.pending:
+            self.read_inputs((*piped, *self.pending))
+        else:
+            self.say("the pipe brought nothing; paste a log")
+
+    # -- leaving --------------------------------------------------------------------------------
+
+    def action_help_quit(self) -> None:
+        """ctrl+c: once tells, twice leaves."""
+        now = time.monotonic()
+        if now - self._leaving < 3.0:
+            self.exit(0)
+        self._leaving = now
+        self.say("ctrl+c once more leaves")
 
     def action_leave(self) -> None:
         """q leaves from the top; elsewhere it is too easy to hit by mistake."""
-        if self.state.past:
-            self.say("esc goes back; ctrl+q quits")
+        if self._state is not None and self._state.past:
+            self.say("esc goes back; ctrl+q leaves from anywhere")
         else:
             self.exit(0)
 
-    def action_go(self, step: str) -> None:
-        self.take(session.go(self.state, step))
 
-    def action_undo(self) -> None:
-        self.move(lambda: session.undo(self.state, self.knowledge))
-
-    def action_other_side(self) -> None:
-        """The next paste or file joins what is there instead of replacing it."""
-        self._adding_side = True
-        self.take(replace(session.go(self.state, "start"), message=""))
-        self.say("Paste the other side's log, launch command or YAML; it joins what is there.")
-
-    def marked_fix(self) -> OfferedFix | None:
-        """The fix that the list marks."""
-        marked = self.query_one(CausePane).marked()
-        fixes = self.shown.fixes if self.shown is not None else ()
-        return next((one for one in fixes if one.fix.id == marked), None)
-
-    def action_copy(self) -> None:
-        """Copy the marked fix."""
-        chosen = self.marked_fix()
-        if chosen is None:
-            self.say("no fix is offered here")
-        elif self._confirmed(chosen, "y"):
-            self._copy(chosen.fix.snippet)
-
-    def action_copy_command(self) -> None:
-        """Copy the user's own launch command as the marked fix changes it."""
-        chosen = self.marked_fix()
-        if chosen is None or not chosen.after:
-            self.say("no launch command was in the text; o adds one")
-        elif self._confirmed(chosen, "c"):
-            self._copy(chosen.after)
-
-    def _confirmed(self, chosen: OfferedFix, key: str) -> bool:
-        """An unproven fix, or one that runs into the next error, needs a second press."""
-        unproven = chosen.fix.proof.level == "unproven"
-        if (unproven or chosen.breaks) and self._confirming != chosen.fix.id:
-            self._confirming = chosen.fix.id
-            why = "This fix is unproven" if unproven else "This fix runs into the next error"
-            self.say(f"{why}. Press {key} once more to copy it all the same.", True)
-            return False
-        self._confirming = ""
-        return True
-
-    def _copy(self, what: str) -> None:
-        from kvdoctor.clipboard import copy
-
-        self.say(copy(what, self._send_escape).told)
-
-    def action_copy_note(self) -> None:
-        from kvdoctor.note import incident_note
-
-        if self.shown is not None:
-            self._copy(incident_note(self.shown, self.knowledge))
-
-    def _send_escape(self, sequence: str) -> bool:
-        """Write a sequence through the driver, so that it cannot land amid a repaint."""
-        if self._driver is None or self.is_headless:
-            return False
-        self._driver.write(sequence)
-        self._driver.flush()
-        return True
-
-    def action_keys(self) -> None:
-        from kvdoctor.ui.helping import HelpScreen
-
-        self.push_screen(HelpScreen(self._keys_text()))
-
-    def action_explain(self) -> None:
-        from kvdoctor.ui.helping import HelpScreen, question_help
-
-        pane = self.query_one(ValuesPane)
-        if self.shown is not None and self.state.visit.step == "values" and pane.asked:
-            self.push_screen(HelpScreen(question_help(self.shown, pane.asked)))
-        else:
-            self.push_screen(HelpScreen(self._keys_text()))
-
-    def _keys_text(self) -> str:
-        pane = self.query_one(f"#{self.query_one('#panes', ContentSwitcher).current}", Pane)
-        lines = [pane.GUIDE, ""]
-        for _, binding, enabled, _ in self.active_bindings.values():
-            if enabled and binding.description and len(binding.key) < 24:
-                lines.append(f"  {self.get_key_display(binding):10} {binding.description}")
-        return "\n".join(dict.fromkeys(lines))
-
-    def action_search(self) -> None:
-        from kvdoctor.ui.searching import SearchScreen
-
-        def opened(record: str | None) -> None:
-            if record:
-                self.move(lambda: session.follow(self.state, record, self.knowledge))
-
-        self.push_screen(SearchScreen(self.knowledge), opened)
-
-    def action_prove(self) -> None:
-        from kvdoctor.ui.proving import ProveScreen
-
-        chosen = self.marked_fix()
-        if self.shown is not None and chosen is not None:
-            self.push_screen(ProveScreen(self.shown, chosen))
+def the_app(app: object) -> KvdoctorApp:
+    """The running application, for the panes that send it moves."""
+    return cast(KvdoctorApp, app)

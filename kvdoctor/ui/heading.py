@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.content import Content
 from textual.widgets import Static
 
-from kvdoctor.report import Report
-from kvdoctor.session import State
+from kvdoctor.ui.glyphs import glyphs_of
 from kvdoctor.ui.panes.base import text
+
+if TYPE_CHECKING:
+    from kvdoctor.report import Report
+    from kvdoctor.session import State
 
 STEPS = (
     ("start", "paste"),
@@ -31,7 +36,7 @@ class Heading(Static):
         trail = text("kvdoctor ", "bold")
         for position, (name, word) in enumerate(STEPS):
             if position:
-                trail += text(" › ", "dim")
+                trail += text(f" {glyphs_of(self.app).then} ", "dim")
             trail += text(f"[{word}]", "bold reverse") if name == step else text(word, "dim")
         return trail
 
@@ -39,5 +44,5 @@ class Heading(Static):
         if shown is None or not shown.release.candidates:
             return Content("")
         candidates = shown.release.candidates
-        name = candidates[0] if len(candidates) == 1 else f"{candidates[0]}–{candidates[-1]}"
-        return text(f"   vLLM {name}{shown.release.suffix}", "bold")
+        name = candidates[0] if len(candidates) == 1 else f"{candidates[0]} to {candidates[-1]}"
+        return text(f"  vLLM {name}{shown.release.suffix}", "bold")

@@ -13,26 +13,48 @@ from kvdoctor.ui.fastpaste import install
 if TYPE_CHECKING:
     import argparse
 
+    from kvdoctor.ui.piping import Pipe
+
 
 def launch(options: argparse.Namespace) -> int:
     """Read what was named, take keys from the terminal, run."""
-    pending = [Pending(name, "this", read_bytes(name)) for name in options.files]
-    pending += [Pending(name, "prefill", read_bytes(name)) for name in options.prefill]
-    pending += [Pending(name, "decode", read_bytes(name)) for name in options.decode]
+    named = [(name, "this") for name in options.files]
+    named += [(name, "prefill") for name in options.prefill]
+    named += [(name, "decode") for name in options.decode]
+    files = [(name, side) for name, side in named if name != "-"]
+    pending = tuple(Pending(name, side, read_bytes(name)) for name, side in files)
+    piped = next((side for name, side in named if name == "-"), "" if named else "this")
+    pipe = None
     if not sys.stdin.isatty():
-        if not any(one.name == "-" for one in pending):
-            data = sys.stdin.buffer.read()
-            if data.strip():
-                pending.insert(0, Pending("-", "this", data))
+        pipe = _pipe(piped) if piped else None
         _keys_from_terminal()
     install()
+    if options.ascii:
+        from kvdoctor.ui.glyphs import plain_scrollbars
+
+        plain_scrollbars()
     app = KvdoctorApp(
-        pending=tuple(pending),
+        pending=pending,
+        pipe=pipe,
         knowledge_folders=tuple(options.knowledge),
         answers=answers_of(options.sets),
         ascii_only=options.ascii,
     )
+    if _is_light():
+        app.theme = "textual-light"
     return app.run() or 0
+
+
+def _is_light() -> bool:
+    """Whether the terminal says that its background is light (COLORFGBG, as rxvt and others)."""
+    return os.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
+
+
+def _pipe(side: str) -> Pipe:
+    """The pipe, on a descriptor of its own: standard input is about to become the terminal."""
+    from kvdoctor.ui.piping import Pipe
+
+    return Pipe(os.dup(0), side)
 
 
 def _keys_from_terminal() -> None:

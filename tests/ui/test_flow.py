@@ -41,7 +41,7 @@ async def settled(pilot: Pilot[int], step: str) -> None:
         if pilot.app.query_one("#panes", ContentSwitcher).current == step:
             await pilot.pause()
             return
-    raise AssertionError(f"never came to {step}: {step_of(pilot)}")
+    raise AssertionError(f"never came to {step}: {step_of(pilot)}; {said(pilot)}")
 
 
 def step_of(pilot: Pilot[int]) -> str | None:

@@ -2,186 +2,156 @@
 
 from __future__ import annotations
 
+from textual import events
 from textual.app import ComposeResult
-from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from kvdoctor.diagnose import Broken, Cause, NoCause
-from kvdoctor.document import next_step
-from kvdoctor.match import Match
 from kvdoctor.pictures import picture
-from kvdoctor.plain import cut, proof_words, value_source
-from kvdoctor.report import OfferedFix, Report
+from kvdoctor.report import Report
 from kvdoctor.session import State
-from kvdoctor.ui.panes.base import Pane, text
-
-PROOF_STYLE = {
-    "ran": "bold $success",
-    "guard": "bold $success",
-    "rerun": "bold $success",
-    "source": "bold $warning",
-    "unproven": "bold $error",
-}
+from kvdoctor.ui.marked import MarkedList
+from kvdoctor.ui.panes import cause_text
+from kvdoctor.ui.panes.base import Pane, Place, text
 
 
 class CausePane(Pane):
-    """Everything on one scrolling page; the fixes are a list, so that y knows which one."""
+    """Everything on one scrolling page; the fixes are a list, so that y knows which one.
+
+    ``_before`` holds, for a record, how its checks came out the last time they were shown: after a
+    changed answer the tree says what that changed."""
 
     GUIDE = (
-        "y copies the marked fix, up and down mark another one, v changes a value, "
-        "n shows what would fail next, p asks the guard of your own vLLM, Y copies a note."
+        "y copies the marked fix, enter shows it whole with its proof, up and down move the mark: "
+        "over the fixes, then the evidence, then the values. Enter on an evidence line opens the "
+        "log there, enter on a value changes it, l on a value opens the log where it was read."
     )
+
+    def __init__(self, id: str) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id)
+        self._last: tuple[str, dict[str, str]] = ("", {})
+        self._before: dict[str, str] = {}
+        self._shown: Report | None = None
 
     def compose(self) -> ComposeResult:
         yield Static("", id="cause-text")
-        yield OptionList(id="fixes", markup=False)
-        yield Static("", id="after-fixes")
+        yield MarkedList(id="fixes")
+        yield Static("", id="advice")
+        yield Static("", id="tree")
+        yield Static("", id="picture")
+        yield Static("Evidence (enter opens the log)", id="evidence-title", classes="title")
+        yield MarkedList(id="evidence")
+        yield Static("Values (enter changes one)", id="cause-values-title", classes="title")
+        yield MarkedList(id="cause-values")
 
     def show(self, shown: Report | None, state: State) -> None:
-        options = self.query_one("#fixes", OptionList)
-        options.clear_options()
         if shown is None:
             return
+        marked = self.marked()
+        fresh = self._shown is not shown
+        self._remember(shown)
+        self._shown = shown
+        room, glyphs = self.room, self.glyphs
+        self.query_one("#cause-text", Static).update(cause_text.story(shown, room, glyphs))
+        many = len(shown.fixes)
+        fixes = [
+            Option(cause_text.fix_row(one, position, many, room, glyphs), id=one.fix.id)
+            for position, one in enumerate(shown.fixes, 1)
+        ]
+        at = next((i for i, one in enumerate(shown.fixes) if one.fix.id == marked), 0)
+        self._fill("#fixes", fixes, 0 if fresh else at)
+        self._show_texts(shown)
+        self._show_lists(shown)
+        if fresh:
+            self.scroll_home(animate=False)
+
+    def _remember(self, shown: Report) -> None:
+        branches = shown.outcome.branches if shown.outcome is not None else ()
+        states = {one.check: one.state for one in branches}
+        record = shown.record.id if shown.record is not None else ""
+        last_record, last_states = self._last
+        if self._shown is not shown:
+            self._before = last_states if last_record == record else {}
+        self._last = (record, states)
+
+    def _show_texts(self, shown: Report) -> None:
         ascii_only = bool(getattr(self.app, "ascii_only", False))
-        self.query_one("#cause-text", Static).update(_story(shown))
-        for one in shown.fixes:
-            options.add_option(Option(_fix(one), id=one.fix.id))
-        options.display = bool(shown.fixes)
-        if shown.fixes:
-            options.highlighted = 0
-        self.query_one("#after-fixes", Static).update(_rest(shown, ascii_only))
-        self.scroll_home(animate=False)
+        for name, content in (
+            ("#advice", cause_text.advice(shown)),
+            ("#tree", cause_text.tree(shown, self._before, self.room, self.glyphs)),
+            ("#picture", text(picture(shown, ascii_only))),
+        ):
+            widget = self.query_one(name, Static)
+            widget.update(content)
+            widget.display = bool(content.plain)
+
+    def _show_lists(self, shown: Report) -> None:
+        room, glyphs = self.room, self.glyphs
+        evidence = shown.finding.evidence if shown.finding is not None else ()
+        rows = [Option(cause_text.evidence_row(shown, one, room, glyphs)) for one in evidence]
+        self._fill("#evidence", rows)
+        known = shown.facts.known if shown.facts is not None else {}
+        values = [
+            Option(cause_text.value_row(name, value, room, glyphs), id=name)
+            for name, value in known.items()
+        ]
+        self._fill("#cause-values", values)
+        self.query_one("#evidence-title").display = bool(rows)
+        self.query_one("#cause-values-title").display = bool(values)
+
+    def _fill(self, name: str, options: list[Option], marked: int | None = None) -> None:
+        """Rows into a list; a list without focus, but for the fixes, marks nothing."""
+        target = self.query_one(name, MarkedList)
+        target.set_options(options)
+        target.display = bool(options)
+        target.highlighted = marked if options else None
+
+    def on_resize(self, event: events.Resize) -> None:
+        if self._shown is not None:
+            self.show(self._shown, State())
 
     def marked(self) -> str:
         """The id of the marked fix, "" when there is none."""
-        options = self.query_one("#fixes", OptionList)
+        options = self.query_one("#fixes", MarkedList)
         if options.highlighted is None or not options.display:
             return ""
         return options.get_option_at_index(options.highlighted).id or ""
 
     def take_focus(self) -> None:
-        options = self.query_one("#fixes", OptionList)
+        options = self.query_one("#fixes", MarkedList)
         if options.display:
             options.focus(scroll_visible=False)
         else:
             self.focus()
 
+    def place(self) -> Place | None:
+        shown = self._shown
+        if shown is None:
+            return None
+        focused = self.app.focused
+        finding = shown.finding
+        if isinstance(focused, MarkedList) and focused.highlighted is not None:
+            if focused.id == "evidence" and finding is not None:
+                item = finding.evidence[focused.highlighted]
+                return item.source, item.number
+            if focused.id == "cause-values" and shown.facts is not None:
+                value = shown.facts.known[focused.get_option_at_index(focused.highlighted).id or ""]
+                if value.number:
+                    return value.source, value.number
+        return (finding.source, finding.number) if finding is not None else None
 
-def _story(shown: Report) -> Content:
-    """What is wrong, before the fixes: at 80×24 both must fit on the first page."""
-    finding = shown.finding
-    title = shown.record.title if shown.record else (finding.title if finding else "")
-    parts = [text(title, "bold $error")]
-    if finding is not None:
-        head = f"{finding.exception}: " if finding.exception else ""
-        parts.append(text(cut(head + (finding.message or "(no message)"), 240)))
-        if finding.owner not in ("vllm", ""):
-            parts.append(text(f"Raised by {finding.owner}, not by vLLM.", "bold"))
-        if finding.hint:
-            parts.append(text(finding.hint, "bold $warning"))
-    parts.append(text(""))
-    parts += _why(shown)
-    return Content("\n").join(parts)
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """A list that gets the focus by tab or click shows a mark."""
+        focused = event.widget
+        if isinstance(focused, MarkedList) and focused.highlighted is None:
+            focused.highlighted = 0
 
-
-def _found(one: Match) -> list[Content]:
-    """Where it stands and the lines that prove it."""
-    many = f", {one.count} times" if one.count > 1 else ""
-    process = f", {one.process}" if one.process else ""
-    where = f" at {one.place.file}:{one.place.line}" if one.place is not None else ""
-    sure = "" if one.confidence >= 0.9 else f", {one.confidence:.0%} sure"
-    parts = [
-        text("Evidence", "bold"),
-        text(f"{one.source} line {one.number}{process}{many}{where}{sure}", "dim"),
-    ]
-    parts += [text(f"{item.number:>6} │ {cut(item.text, 400)}", "$accent") for item in one.evidence]
-    for similar in one.similar[:3]:
-        parts.append(text(f"similar wording, a guess: {cut(similar, 200)}", "dim"))
-    return parts
-
-
-def _why(shown: Report) -> list[Content]:
-    if shown.record is None:
-        return [text("No record covers this error yet. Y copies a note with all that is known.")]
-    outcome = shown.outcome
-    if isinstance(outcome, Cause):
-        parts = [text("Cause  ", "bold") + text(outcome.text.strip())]
-    else:
-        parts = [text("What it means  ", "bold") + text(" ".join(shown.record.summary.split()))]
-    if isinstance(outcome, Broken):
-        parts.append(text(f"This record is broken: {outcome.reason}", "$error"))
-    if isinstance(outcome, NoCause):
-        parts.append(text("None of its causes fits these values; v changes them.", "$warning"))
-    if shown.asks:
-        parts.append(text(f"Not decided: {', '.join(shown.asks)} (v answers)", "bold $warning"))
-    step = next_step(shown)
-    if step and not shown.fixes:
-        parts.append(text("Next step  ", "bold") + text(step.strip()))
-    return parts
-
-
-def _values(shown: Report) -> list[Content]:
-    if shown.facts is None or not shown.facts.known:
-        return []
-    rows = [text(""), text("Values", "bold")]
-    for name, value in shown.facts.known.items():
-        rows.append(
-            Content.assemble(
-                text(f"  {name:34.34} "),
-                text(f"{str(value.value)[:40]:14} ", "bold"),
-                text(value_source(value)[:90], "dim"),
-            )
-        )
-    return rows
-
-
-def _fix(one: OfferedFix) -> Content:
-    fix = one.fix
-    side = f"  [{fix.side}]" if fix.side in ("prefill", "decode", "both", "router") else ""
-    parts: list[Content] = [
-        text("Fix  ", "bold") + text(fix.title, "bold") + text(side),
-        text("\n".join(f"    {line}" for line in fix.snippet.splitlines()), "bold $success"),
-        text("  ")
-        + text(fix.proof.level.upper(), PROOF_STYLE[fix.proof.level])
-        + text(f"  {proof_words(fix.proof)}"),
-        text(f"  costs: {' '.join(fix.changes.split())}", "dim"),
-    ]
-    if one.after:
-        parts += [text(f"  - {one.before}", "$error"), text(f"  + {one.after}", "$success")]
-    for link in one.breaks:
-        parts.append(text(f"  WARNING: vLLM would then stop at {link.title}", "bold $error"))
-    return Content("\n").join(parts)
-
-
-def _rest(shown: Report, ascii_only: bool) -> Content:
-    """Everything that can wait until after the fix."""
-    parts: list[Content] = []
-    if shown.next:
-        parts.append(
-            text(f"{len(shown.next)} more would fail next with these values: n", "bold $warning")
-        )
-    elif shown.dangers:
-        parts.append(text("Dangerous with these values: n", "bold $warning"))
-    parts += _advice(shown)
-    drawn = picture(shown, ascii_only)
-    if drawn:
-        parts += [text(""), text(drawn)]
-    if shown.finding is not None:
-        parts += [text(""), *_found(shown.finding)]
-    parts += _values(shown)
-    return Content("\n").join(parts) if parts else Content("")
-
-
-def _advice(shown: Report) -> list[Content]:
-    """Fixes that are not offered and published advice that does not hold, each with the reason."""
-    parts: list[Content] = []
-    if shown.withheld:
-        parts.append(text("Not offered", "bold"))
-        parts += [text(f"  {one.title}: {one.why}", "dim") for one in shown.withheld]
-    for published in shown.record.published if shown.record is not None else ():
-        for says, verdict, instead in published.advice:
-            if verdict != "true":
-                told = f'Published advice "{says}": {instead or verdict}'
-                parts.append(text(told, "$warning"))
-    return parts
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        app = self.app
+        if event.option_list.id == "fixes":
+            app.run_worker(app.run_action("fix_detail"))
+        elif event.option_list.id == "evidence":
+            app.run_worker(app.run_action("log"))
+        elif event.option.id:
+            app.change_value(event.option.id)  # type: ignore[attr-defined]

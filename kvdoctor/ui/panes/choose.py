@@ -10,7 +10,9 @@ from textual.widgets.option_list import Option
 from kvdoctor.match import Match
 from kvdoctor.report import Report
 from kvdoctor.session import State
-from kvdoctor.ui.panes.base import Pane, text
+from kvdoctor.ui.glyphs import Glyphs
+from kvdoctor.ui.marked import MarkedList
+from kvdoctor.ui.panes.base import Pane, Place, one_line, text
 
 ROLE_WORDS = {"root_cause": "root cause", "consequence": "consequence", "also": "also"}
 
@@ -22,17 +24,22 @@ class ChoosePane(Pane):
         "Up and down choose an error, enter takes it up. The first one is the likely root cause."
     )
 
+    def __init__(self, id: str) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id)
+        self._findings: tuple[Match, ...] = ()
+
     def compose(self) -> ComposeResult:
         yield Static("", id="choose-title")
-        yield OptionList(id="findings", markup=False)
+        yield MarkedList(id="findings")
 
     def show(self, shown: Report | None, state: State) -> None:
         options = self.query_one("#findings", OptionList)
         options.clear_options()
         findings = shown.findings if shown is not None else ()
+        self._findings = findings
         self.query_one("#choose-title", Static).update(_title(shown, findings))
         for index, one in enumerate(findings):
-            options.add_option(Option(_row(one), id=str(index)))
+            options.add_option(Option(_row(one, self.room, self.glyphs), id=str(index)))
         options.display = bool(findings)
         if findings:
             chosen = state.visit.chosen
@@ -41,6 +48,12 @@ class ChoosePane(Pane):
     def take_focus(self) -> None:
         options = self.query_one("#findings", OptionList)
         (options if options.display else self).focus()
+
+    def place(self) -> Place | None:
+        at = self.query_one("#findings", OptionList).highlighted
+        if at is None or at >= len(self._findings):
+            return None
+        return self._findings[at].source, self._findings[at].number
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         from kvdoctor import session
@@ -59,25 +72,27 @@ def _title(shown: Report | None, findings: tuple[Match, ...]) -> Content:
         return text(
             f"No known trouble in {lines:,} lines.\n\n"
             "If something is wrong all the same: the cause may stand in another process's log "
-            "(every worker and the engine core, of both sides). Paste that one, or press / and "
-            "describe what you see."
+            "(every worker and the engine core, of both sides). Paste that one, press / and "
+            "describe what you see, or go back with esc and press s to walk the symptoms."
         )
     if len(findings) == 1:
         return text("One error stands in this text.", "bold")
     return text(f"{len(findings)} errors stand in this text. Which one?", "bold")
 
 
-def _row(one: Match) -> Content:
+def _row(one: Match, room: int, glyphs: Glyphs) -> Content:
     head = f"{one.exception}: " if one.exception else ""
     message = head + (one.message or "(no message)")
     role = ROLE_WORDS[one.role]
     sure = "" if one.confidence >= 0.9 else f", {one.confidence:.0%} sure"
     many = f", {one.count} times" if one.count > 1 else ""
     process = f", {one.process}" if one.process else ""
-    return Content.assemble(
-        text(one.title[:160], "bold"),
-        "\n",
-        text(f"  {message[:200]}"),
-        "\n",
-        text(f"  {role}{sure}, line {one.number}{process}{many}", "dim"),
+    where = f"  {role}{sure}, line {one.number}{process}{many}"
+    return Content("\n").join(
+        [
+            one_line(one.title, 2 * room, "bold", glyphs.cut),
+            text("  ") + one_line(message, room - 2, "", glyphs.cut),
+            one_line(where, room, "dim", glyphs.cut).pad_left(2),
+            text(""),
+        ]
     )

@@ -10,7 +10,9 @@ from textual.widgets.option_list import Option
 from kvdoctor import session
 from kvdoctor.report import Report
 from kvdoctor.session import State
-from kvdoctor.ui.panes.base import Pane, text
+from kvdoctor.ui.glyphs import Glyphs
+from kvdoctor.ui.marked import MarkedList
+from kvdoctor.ui.panes.base import Pane, one_line, text
 from kvdoctor.walk import Link
 
 KIND_WORDS = {
@@ -30,7 +32,7 @@ class RelatedPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield Static("", id="related-title")
-        yield OptionList(id="links", markup=False)
+        yield MarkedList(id="links")
 
     def show(self, shown: Report | None, state: State) -> None:
         options = self.query_one("#links", OptionList)
@@ -39,7 +41,9 @@ class RelatedPane(Pane):
             return
         links = (*shown.next, *shown.dangers, *shown.related)
         for link in dict.fromkeys(links):
-            options.add_option(Option(_row(link), id=f"{link.kind}:{link.record}"))
+            options.add_option(
+                Option(_row(link, self.room, self.glyphs), id=f"{link.kind}:{link.record}")
+            )
         options.display = bool(links)
         self.query_one("#related-title", Static).update(_title(shown, bool(links)))
         if links:
@@ -64,11 +68,12 @@ def _title(shown: Report, some: bool) -> Content:
     return text("No known guard would stop these values next.", "bold")
 
 
-def _row(link: Link) -> Content:
+def _row(link: Link, room: int, glyphs: Glyphs) -> Content:
     word = KIND_WORDS.get(link.kind, link.kind)
     return Content.assemble(
         text(f"{word}: ", "bold" if link.kind in ("fails-next", "danger") else "dim"),
         text(link.title),
         "\n",
-        text(f"  {link.why[:300]}", "dim"),
+        text("  ") + one_line(link.why, 2 * room - 4, "dim", glyphs.cut),
+        "\n",
     )

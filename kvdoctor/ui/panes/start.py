@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from kvdoctor.report import Report
-from kvdoctor.session import State
 from kvdoctor.ui.panes.base import Pane, text
+
+if TYPE_CHECKING:
+    from kvdoctor.report import Report
+    from kvdoctor.session import State
 
 SHOWN_LINES = 200  # of a long paste: this many from the top and from the end
 INTRODUCTION = (
@@ -23,7 +27,10 @@ INTRODUCTION = (
     ("  kvdoctor --prefill P --decode D      both sides together", ""),
     ("  a launch command, a Pod's YAML or a model's config.json may be pasted too", ""),
     ("", ""),
-    ("/ searches all records by words, ? lists the keys of a step.", ""),
+    ("No error message, only symptoms", "bold"),
+    ("  s asks what you see, one checked question after another", ""),
+    ("  / searches all records by words", ""),
+    ("", ""),
     ("Offline and deterministic: no language model, nothing leaves this machine.", "dim"),
 )
 
@@ -58,6 +65,7 @@ class StartPane(Pane):
         if not self._pieces:
             self.query_one("#pasted", Static).update("")
             self.query_one("#introduction").display = True
+            self.scroll_home(animate=False)
 
 
 def _introduction() -> Content:
@@ -68,5 +76,5 @@ def _ends(whole: str) -> str:
     lines = whole.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if len(lines) <= 2 * SHOWN_LINES:
         return "\n".join(lines)
-    left_out = f"… {len(lines) - 2 * SHOWN_LINES:,} lines not shown …"
+    left_out = f"({len(lines) - 2 * SHOWN_LINES:,} lines not shown here)"
     return "\n".join([*lines[:SHOWN_LINES], left_out, *lines[-SHOWN_LINES:]])

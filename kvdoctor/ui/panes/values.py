@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from kvdoctor import session
-from kvdoctor.plain import value_source
 from kvdoctor.report import Report, input_spec
 from kvdoctor.session import State
-from kvdoctor.ui.panes.base import Pane, text
+from kvdoctor.ui.marked import MarkedList
+from kvdoctor.ui.panes.base import Pane, Place, text
+from kvdoctor.ui.panes.cause_text import value_row
 
 
 class ValuesPane(Pane):
@@ -19,31 +21,35 @@ class ValuesPane(Pane):
 
     GUIDE = (
         "Type the answer and press enter; an empty answer takes the usual value where one is "
-        "offered. Tab goes to the list: enter there changes a value that was read."
+        "offered. Tab goes to the list: enter there changes a value that was read, l opens the "
+        "log where it was read. F1 explains the question"
     )
 
     def __init__(self, id: str) -> None:  # noqa: A002 (Textual's name)
         super().__init__(id=id)
         self.asked = ""
         self._usual = ""
+        self._shown: Report | None = None
 
     def compose(self) -> ComposeResult:
         yield Static("", id="values-title")
         yield Static("", id="question")
         yield Input(id="answer", compact=True)
         yield Static("", id="find")
-        yield OptionList(id="known", markup=False)
+        yield Static("What is known (enter changes one)", classes="title")
+        yield MarkedList(id="known")
 
     def show(self, shown: Report | None, state: State) -> None:
         if shown is None:
             return
+        self._shown = shown
         record = shown.record
         title = (
             record.title
             if record is not None
             else (shown.finding.title if shown.finding is not None else "")
         )
-        self.query_one("#values-title", Static).update(text(title, "bold"))
+        self.query_one("#values-title", Static).update(text(title, "bold $text-error"))
         self._list(shown)
         names = shown.asks
         self.ask(shown, names[0] if names else "")
@@ -62,41 +68,75 @@ class ValuesPane(Pane):
         spec = input_spec(shown, name)
         offered = shown.facts.offered.get(name) if shown.facts else None
         self._usual = str(offered.value) if offered is not None else ""
-        side = f" ({spec.side})" if spec.side in ("prefill", "decode") else ""
-        unit = f", in {spec.unit}" if spec.unit else ""
-        choices = f"\n{' / '.join(spec.choices)}" if spec.choices else ""
-        yes_no = "  yes / no" if spec.type == "bool" else ""
-        question.update(text(f"{spec.ask}{side}{unit}{yes_no}{choices}"))
+        question.update(_question(shown, name))
         field.value = ""
         field.placeholder = (
-            f"usually {self._usual} (enter takes it)" if self._usual else (spec.example or name)
+            f"usually {self._usual} (enter takes it)" if self._usual else "type the answer"
         )
-        find.update(text(f"Find it: {spec.find}", "dim") if spec.find else "")
+        rows = [text(f"Find it   {spec.find}")] if spec.find else []
+        if spec.example:
+            rows.append(text(f"Example   {spec.example}"))
+        if self._usual:
+            rows.append(text(f"Usual     {self._usual} (enter on an empty answer takes it)"))
+        find.update(Content("\n").join(rows))
+
+    def change(self, shown: Report, name: str) -> None:
+        """Put the question of a value that is known, the value in the field."""
+        self.ask(shown, name)
+        known = shown.facts.known.get(name) if shown.facts is not None else None
+        field = self.query_one("#answer", Input)
+        field.value = str(known.value) if known is not None else ""
+        field.focus()
 
     def _list(self, shown: Report) -> None:
-        options = self.query_one("#known", OptionList)
-        options.clear_options()
-        if shown.facts is None or shown.record is None:
-            return
-        for name, value in shown.facts.known.items():
-            options.add_option(Option(_row(name, str(value.value), value_source(value)), id=name))
-        for name in shown.record.inputs:
-            if name not in shown.facts.known:
-                options.add_option(Option(_row(name, "?", "not known"), id=name))
+        options = self.query_one("#known", MarkedList)
+        marked = options.highlighted
+        rows: list[Option] = []
+        if shown.facts is not None and shown.record is not None:
+            known = shown.facts.known
+            open_ones = [name for name in shown.record.inputs if name not in known]
+            for name, value in [*known.items(), *((name, None) for name in open_ones)]:
+                rows.append(Option(value_row(name, value, self.room, self.glyphs), id=name))
+        options.set_options(rows)
+        options.highlighted = marked if rows else None
+
+    def on_resize(self, event: events.Resize) -> None:
+        if self._shown is not None:
+            self._list(self._shown)
 
     def take_focus(self) -> None:
         field = self.query_one("#answer", Input)
-        (field if field.display else self.query_one("#known", OptionList)).focus()
+        (field if field.display else self.query_one("#known", MarkedList)).focus()
+
+    def _marked(self) -> str:
+        options = self.query_one("#known", MarkedList)
+        if options.has_focus and options.highlighted is not None:
+            return options.get_option_at_index(options.highlighted).id or ""
+        return ""
+
+    def in_focus(self) -> str:
+        """The input whose question or row is in focus."""
+        return self._marked() or self.asked
+
+    def place(self) -> Place | None:
+        shown = self._shown
+        if shown is None or shown.facts is None:
+            return None
+        value = shown.facts.known.get(self._marked())
+        if value is not None and value.number:
+            return value.source, value.number
+        return (shown.finding.source, shown.finding.number) if shown.finding is not None else None
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        focused = event.widget
+        if isinstance(focused, MarkedList) and focused.highlighted is None:
+            focused.highlighted = 0
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         shown = self.app.shown  # type: ignore[attr-defined]
         if shown is not None and event.option.id:
-            self.ask(shown, event.option.id)
-            known = shown.facts.known.get(event.option.id) if shown.facts else None
-            field = self.query_one("#answer", Input)
-            field.value = str(known.value) if known is not None else ""
-            field.focus()
+            self.change(shown, event.option.id)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -113,7 +153,17 @@ class ValuesPane(Pane):
         app.take(made)  # type: ignore[attr-defined]
 
 
-def _row(name: str, value: str, source: str) -> Content:
-    return Content.assemble(
-        text(f"{name:36.36} "), text(f"{value[:40]:16} ", "bold"), text(source[:80], "dim")
-    )
+def _question(shown: Report, name: str) -> Content:
+    """What is asked, of which side, in which unit, out of which choices."""
+    spec = input_spec(shown, name)
+    side = f" ({spec.side})" if spec.side in ("prefill", "decode") else ""
+    unit = f", in {spec.unit}" if spec.unit else ""
+    asked = text(f"{spec.ask}{side}{unit}", "bold $text-accent")
+    if spec.type == "bool":
+        asked += text("  yes / no")
+    if spec.choices:
+        asked += text(f"\n{' / '.join(spec.choices)}")
+    left = len(shown.asks)
+    if name in shown.asks and left > 1:
+        asked = text(f"{left} questions left. ", "dim") + asked
+    return asked

@@ -1,0 +1,233 @@
+"""What the keys do once something was read: moves through the flow, copying, screens in front."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from kvdoctor.report import OfferedFix, Report
+    from kvdoctor.ui.app import KvdoctorApp
+
+    Base = App[int]
+else:
+    Base = object
+
+
+class Actions(Base):
+    """Actions of the application. Each imports what it needs when it is first used."""
+
+    shown: Report | None
+    _adding_side: bool
+    _confirming: str
+
+    @property
+    def _me(self) -> KvdoctorApp:
+        from kvdoctor.ui.app import the_app
+
+        return the_app(self)
+
+    # -- through the flow -----------------------------------------------------------------------
+
+    async def action_back(self) -> None:
+        from kvdoctor import session
+
+        self._me.take(session.back(self._me.state))
+
+    def action_forward(self) -> None:
+        from kvdoctor import session
+
+        self._me.take(session.forward(self._me.state))
+
+    def action_go(self, step: str) -> None:
+        from kvdoctor import session
+
+        self._me.take(session.go(self._me.state, step))
+
+    def action_undo(self) -> None:
+        from kvdoctor import session
+
+        self._me.take(session.undo(self._me.state, self._me.knowledge))
+
+    def action_other_side(self) -> None:
+        """The next paste or file joins what is there instead of replacing it."""
+        from kvdoctor import session
+
+        self._adding_side = True
+        self._me.take(replace(session.go(self._me.state, "start"), message=""))
+        self._me.say("Paste the other side's log, launch command or YAML; it joins what is there.")
+
+    def change_value(self, name: str) -> None:
+        """From a value on the cause page to the field that changes it."""
+        from kvdoctor.ui.panes.values import ValuesPane
+
+        self.action_go("values")
+        pane = self.query_one(ValuesPane)
+        if self.shown is not None and self._me.step == "values":
+            pane.change(self.shown, name)
+
+    def action_take_up(self) -> None:
+        """Enter, for those who click on the word."""
+        from textual.widgets import OptionList
+
+        if isinstance(self.focused, OptionList):
+            self.focused.action_select()
+
+    async def action_answer(self) -> None:
+        from textual.widgets import Input
+
+        if isinstance(self.focused, Input):
+            await self.focused.action_submit()
+
+    # -- copying --------------------------------------------------------------------------------
+
+    def marked_fix(self) -> OfferedFix | None:
+        """The fix that the list marks."""
+        from kvdoctor.ui.panes.cause import CausePane
+
+        marked = self.query_one(CausePane).marked()
+        fixes = self.shown.fixes if self.shown is not None else ()
+        return next((one for one in fixes if one.fix.id == marked), None)
+
+    def action_copy(self) -> None:
+        """Copy the marked fix."""
+        chosen = self.marked_fix()
+        if chosen is None:
+            self._me.say("no fix is marked: tab goes to the fixes")
+        elif self._confirmed(chosen, "y"):
+            self.copy_text(chosen.fix.snippet)
+
+    def action_copy_command(self) -> None:
+        """Copy the user's own launch command as the marked fix changes it."""
+        chosen = self.marked_fix()
+        if chosen is None or not chosen.after:
+            self._me.say("this fix changes no launch command in the text; o adds one")
+        elif self._confirmed(chosen, "c"):
+            self.copy_text(chosen.after)
+
+    def _confirmed(self, chosen: OfferedFix, key: str) -> bool:
+        """An unproven fix, or one that runs into the next error, needs a second press."""
+        unproven = chosen.fix.proof.level == "unproven"
+        if (unproven or chosen.breaks) and self._confirming != chosen.fix.id:
+            self._confirming = chosen.fix.id
+            why = "This fix is unproven" if unproven else "This fix runs into the next error"
+            self._me.say(f"{why}. Press {key} once more to copy it all the same.", True)
+            return False
+        self._confirming = ""
+        return True
+
+    def copy_text(self, what: str) -> None:
+        """Copy in a thread: a helper that hangs must not freeze the screen."""
+        self._me.say("copying")
+        self.run_worker(
+            lambda: self._copied(what), thread=True, exclusive=True, group="copy", name="copy"
+        )
+
+    def _copied(self, what: str) -> None:
+        from kvdoctor.clipboard import copy
+
+        done = copy(what, lambda code: bool(self.call_from_thread(self._send_escape, code)))
+        self.call_from_thread(self._me.say, done.told, not done.confirmed and not done.file)
+
+    def _send_escape(self, sequence: str) -> bool:
+        """Write a sequence through the driver, so that it cannot land amid a repaint."""
+        if self._driver is None or self.is_headless:
+            return False
+        self._driver.write(sequence)
+        self._driver.flush()
+        return True
+
+    def action_copy_note(self) -> None:
+        from kvdoctor.note import incident_note
+
+        if self.shown is not None:
+            self.copy_text(incident_note(self.shown, self._me.knowledge))
+
+    def action_fix_detail(self) -> None:
+        """The marked fix whole, with the evidence of its proof."""
+        from kvdoctor.ui.fixdetail import FixScreen
+
+        chosen = self.marked_fix()
+        if chosen is None:
+            return
+
+        def answered(what: str | None) -> None:
+            if what == "fix":
+                self.action_copy()
+            elif what == "command":
+                self.action_copy_command()
+
+        self.push_screen(FixScreen(chosen), answered)
+
+    # -- screens in front -----------------------------------------------------------------------
+
+    def action_log(self) -> None:
+        """The text itself, at the line that belongs to what is marked."""
+        from kvdoctor.ui.logscreen import LogScreen
+
+        shown = self.shown
+        if shown is None or not shown.sources:
+            self._me.say("no text was given: paste a log, or o adds one")
+            return
+        marks: dict[str, list[int]] = {}
+        finding = shown.finding
+        for item in finding.evidence if finding is not None else ():
+            marks.setdefault(item.source, []).append(item.number)
+        self.push_screen(LogScreen(shown.sources, marks, self._me.pane.place()))
+
+    def action_keys(self) -> None:
+        from kvdoctor.ui.helping import HelpScreen
+
+        self.push_screen(HelpScreen(self.keys_text()))
+
+    def action_explain(self) -> None:
+        from kvdoctor.ui.helping import HelpScreen, question_help
+
+        if self.shown is not None and self._me.step == "values":
+            from kvdoctor.ui.panes.values import ValuesPane
+
+            name = self.query_one(ValuesPane).in_focus()
+            if name:
+                self.push_screen(HelpScreen(question_help(self.shown, name)))
+                return
+        self.push_screen(HelpScreen(self.keys_text()))
+
+    def keys_text(self) -> str:
+        """The keys that do something now, and what the step is for."""
+        rows: dict[str, str] = {}
+        for _, binding, enabled, _ in self.active_bindings.values():
+            if enabled and binding.description and binding.show:
+                rows.setdefault(binding.description, self.get_key_display(binding))
+        guide = [*self._me.pane.GUIDE.split(". ")]
+        lines = [f"{one.rstrip('.')}." for one in guide if one]
+        return "\n".join([*lines, "", *(f"  {key:8} {word}" for word, key in rows.items())])
+
+    def action_search(self) -> None:
+        from kvdoctor.ui.searching import SearchScreen
+
+        self.push_screen(SearchScreen(self._me.knowledge), self.follow)
+
+    def action_symptoms(self) -> None:
+        """No error message: walk the tree of symptoms."""
+        from kvdoctor.ui.symptoming import SymptomScreen
+
+        if not self._me.knowledge.symptoms:
+            self._me.say("there is no tree of symptoms here; / searches by words")
+            return
+        self.push_screen(SymptomScreen(self._me.knowledge), self.follow)
+
+    def follow(self, record: str | None) -> None:
+        """Open a record that was chosen in a screen in front."""
+        from kvdoctor import session
+
+        if record:
+            self._me.take(session.follow(self._me.state, record, self._me.knowledge))
+
+    def action_prove(self) -> None:
+        from kvdoctor.ui.proving import ProveScreen
+
+        chosen = self.marked_fix()
+        if self.shown is not None and chosen is not None:
+            self.push_screen(ProveScreen(self.shown, chosen))

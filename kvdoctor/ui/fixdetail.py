@@ -1,0 +1,64 @@
+"""One fix whole: every line, the evidence of its proof, the user's command before and after."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from kvdoctor.plain import proof_words
+from kvdoctor.report import OfferedFix
+from kvdoctor.ui.glyphs import glyphs_of
+from kvdoctor.ui.panes.base import text
+from kvdoctor.ui.panes.cause_text import PROOF_STYLE, changed_parts, proof_line
+
+
+class FixScreen(ModalScreen[str]):
+    """Answers with what to copy: "fix", "command", or "" for nothing."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter", "leave('')", "close"),
+        Binding("y", "leave('fix')", "copy fix"),
+        Binding("c", "leave('command')", "copy command"),
+    ]
+
+    def __init__(self, one: OfferedFix) -> None:
+        super().__init__()
+        self._one = one
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll():
+            yield Static(self._page())
+
+    def _page(self) -> Content:
+        fix = self._one.fix
+        level, _ = proof_line(fix.proof, glyphs_of(self.app))
+        parts = [
+            text(fix.title, "bold"),
+            *(text(f"    {line}", "bold $text-success") for line in fix.snippet.splitlines()),
+            text(""),
+            text("proof  ", "dim") + text(level, PROOF_STYLE[fix.proof.level]),
+            text(proof_words(fix.proof)),
+            text(""),
+            text("costs  ", "dim") + text(" ".join(fix.changes.split())),
+        ]
+        if self._one.after:
+            parts += [text(""), text("what changes in your command", "dim")]
+            parts += [
+                text(f"  {sign} {line}", style)
+                for sign, line, style in changed_parts(self._one, 40)
+            ]
+            parts += [text(""), text("the whole command after it", "dim"), text(self._one.after)]
+        for link in self._one.breaks:
+            parts.append(text(f"WARNING: vLLM would then stop at {link.title}", "bold $text-error"))
+            parts.append(text(f"  {link.why}"))
+        keys = "y copies the fix" + (", c the command" if self._one.after else "")
+        return Content("\n").join([*parts, text(""), text(f"{keys}, esc closes", "dim")])
+
+    def action_leave(self, what: str) -> None:
+        self.dismiss(what if what != "command" or self._one.after else "")

@@ -1,0 +1,259 @@
+"""What the cause page says, as content: the story, the fixes, the tree, the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from textwrap import wrap
+
+from textual.content import Content
+
+from kvdoctor.diagnose import Asks, Branch, Broken, Cause, NoCause
+from kvdoctor.document import next_step
+from kvdoctor.fix import Proof
+from kvdoctor.match import Evidence, Match
+from kvdoctor.plain import cut, proof_words, value_source
+from kvdoctor.report import OfferedFix, Report
+from kvdoctor.ui.glyphs import Glyphs
+from kvdoctor.ui.panes.base import one_line, text
+from kvdoctor.ui.places import line_at, telling
+from kvdoctor.values.value import Value
+
+PROOF_STYLE = {
+    "ran": "bold $text-success",
+    "guard": "bold $text-success",
+    "rerun": "bold $text-success",
+    "source": "bold $text-warning",
+    "unproven": "bold $text-error",
+}
+WARN = "bold $text-warning"
+BAD = "bold $text-error"
+SNIPPET_LINES = 8  # more of a long one with enter
+CHANGED_LINES = 6
+
+
+def story(shown: Report, room: int, glyphs: Glyphs) -> Content:
+    """What is wrong and why: at 80×24 it must leave room for the first fix."""
+    finding = shown.finding
+    title = shown.record.title if shown.record else (finding.title if finding else "")
+    parts = [text(f"{glyphs.no} {title}", "bold $text-error")]
+    if finding is not None:
+        head = f"{finding.exception}: " if finding.exception else ""
+        message = cut(head + (finding.message or "(no message)"), 4 * room)
+        parts.append(one_line(message, 2 * room, sign=glyphs.cut))
+        parts.append(one_line(_where(finding), room, "dim", glyphs.cut))
+        if finding.owner not in ("vllm", ""):
+            parts.append(text(f"Raised by {finding.owner}, not by vLLM.", "bold"))
+        if finding.hint:
+            parts.append(text(finding.hint, "bold $text-warning"))
+    parts.append(text(""))
+    parts += _why(shown)
+    return Content("\n").join(parts)
+
+
+def _where(one: Match) -> str:
+    many = f", {one.count} times" if one.count > 1 else ""
+    process = f", {one.process}" if one.process else ""
+    sure = "" if one.confidence >= 0.9 else f", {one.confidence:.0%} sure"
+    place = ""
+    if one.place is not None:
+        line = f":{one.place.line}" if one.place.line else ""
+        place = f", raised at {one.place.file.rpartition('/')[2]}{line}"
+    return f"{one.source} line {one.number}{process}{many}{sure}{place}"
+
+
+def _why(shown: Report) -> list[Content]:
+    if shown.record is None:
+        return [text("No record covers this error yet. Y copies a note with all that is known.")]
+    outcome = shown.outcome
+    if isinstance(outcome, Cause):
+        parts = [text("Cause  ", "bold") + text(" ".join(outcome.text.split()))]
+    else:
+        parts = [text("What it means  ", "bold") + text(" ".join(shown.record.summary.split()))]
+    if isinstance(outcome, Broken):
+        parts.append(text(f"This record is broken: {outcome.reason}", "$text-error"))
+    if isinstance(outcome, NoCause):
+        parts.append(text("None of its causes fits these values; v changes them.", "$text-warning"))
+    if shown.asks:
+        parts.append(text(f"Not decided: {', '.join(shown.asks)} (v answers)", "bold"))
+    step = next_step(shown)
+    if step and not shown.fixes:
+        parts += [text(""), text("Next step  ", "bold") + text(" ".join(step.split()))]
+    return parts
+
+
+def proof_line(proof: Proof, glyphs: Glyphs) -> tuple[str, str]:
+    """The level as a word with a sign, and what it means, without the evidence."""
+    sign = glyphs.no if proof.level == "unproven" else glyphs.yes
+    return f"{sign} {proof.level.upper()}", proof_words(replace(proof, note=""))
+
+
+def fix_row(one: OfferedFix, position: int, many: int, room: int, glyphs: Glyphs) -> Content:
+    """One fix: title, the text to copy, the proof, what it costs, the user's own command."""
+    fix = one.fix
+    side = f"  [{fix.side}]" if fix.side in ("prefill", "decode", "both", "router") else ""
+    number = f" {position} of {many}" if many > 1 else ""
+    level, words = proof_line(fix.proof, glyphs)
+    snippet = fix.snippet.splitlines()
+    parts: list[Content] = [
+        text(f"Fix{number}  ", "bold $text-accent") + text(fix.title, "bold") + text(side),
+        *(text(f"    {line}", "bold $text-success") for line in snippet[:SNIPPET_LINES]),
+    ]
+    if len(snippet) > SNIPPET_LINES:
+        parts.append(text(f"    {glyphs.cut} {len(snippet) - SNIPPET_LINES} more lines", "dim"))
+    parts += [
+        text("  proof ", "dim")
+        + text(level, PROOF_STYLE[fix.proof.level])
+        + text("  ")
+        + one_line(words, room - 10 - len(level), sign=glyphs.cut),
+        *_costs(fix.changes, room, glyphs),
+    ]
+    parts += [
+        text("  ") + one_line(f"{sign} {line}", room - 2, style, glyphs.cut)
+        for sign, line, style in changed_parts(one, CHANGED_LINES)
+    ]
+    for link in one.breaks:
+        parts.append(text(f"  {glyphs.no} WARNING: vLLM would then stop at: {link.title}", BAD))
+    parts.append(text(""))
+    return Content("\n").join(parts)
+
+
+def _costs(changes: str, room: int, glyphs: Glyphs) -> list[Content]:
+    """What a fix costs, on two lines at most; enter shows it whole."""
+    lines = wrap(" ".join(changes.split()), room - 8) or [""]
+    if len(lines) > 2:
+        lines = [lines[0], f"{lines[1][: room - 10]} {glyphs.cut}"]
+    return [
+        text("  costs " if first else "        ", "dim") + text(line)
+        for first, line in zip((True, False), lines, strict=False)
+    ]
+
+
+def changed_parts(one: OfferedFix, most: int) -> list[tuple[str, str, str]]:
+    """The parts of the user's own command that change: sign, words, style."""
+    if not one.after:
+        return []
+    from difflib import SequenceMatcher
+
+    old, new = _arguments(one.before), _arguments(one.after)
+    rows: list[tuple[str, str, str]] = []
+    for what, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if what != "equal":
+            rows += [("-", word, "$text-error") for word in old[i:j]]
+            rows += [("+", word, "$text-success") for word in new[k:m]]
+    return rows[:most]
+
+
+def _arguments(command: str) -> list[str]:
+    """The words of a command, each flag together with its value."""
+    found: list[str] = []
+    for word in command.replace("\\\n", " ").split():
+        if found and not word.startswith("-") and found[-1].startswith("-"):
+            found[-1] += f" {word}"
+        else:
+            found.append(word)
+    return found
+
+
+BRANCH_WORDS = {
+    "holds": "holds",
+    "ruled-out": "ruled out",
+    "open": "open",
+    "other-release": "other release",
+    "not-reached": "not reached",
+}
+
+
+def tree(shown: Report, before: Mapping[str, str], room: int, glyphs: Glyphs) -> Content:
+    """Every check of the record as it came out; what an answer changed says what it was."""
+    outcome = shown.outcome
+    if shown.record is None or outcome is None or not outcome.branches:
+        return Content("")
+    checks = {one.id: one for one in shown.record.checks}
+    parts = [text("Decision tree", "bold")]
+    for branch in outcome.branches:
+        check = checks.get(branch.check)
+        span = f" (vLLM {check.vllm})" if check is not None and check.vllm else ""
+        when = "" if check is None else " ".join(check.when.split())
+        sign, style = _branch_look(branch, glyphs)
+        was = before.get(branch.check, branch.state)
+        changed = f"  <- was {BRANCH_WORDS.get(was, was)}" if was != branch.state else ""
+        head = text(f"  {sign} {BRANCH_WORDS.get(branch.state, branch.state):13} ", style)
+        row = head + text(branch.check, "bold" if branch.state == "holds" else "")
+        row += text(changed, "bold $text-warning")
+        left = room - row.cell_length - 4
+        told = span if branch.state == "other-release" else f"{span} when {when}"
+        if left > 12 and told.strip():
+            row += text(" ") + one_line(told, left, "dim", glyphs.cut)
+        parts.append(row)
+    if isinstance(outcome, Asks):
+        parts.append(text(f"  {glyphs.open} needs {', '.join(outcome.names)}: v answers", "bold"))
+    return Content("\n").join(parts)
+
+
+def _branch_look(branch: Branch, glyphs: Glyphs) -> tuple[str, str]:
+    return {
+        "holds": (glyphs.yes, "bold $text-success"),
+        "ruled-out": (glyphs.no, "dim"),
+        "open": (glyphs.open, "bold $text-warning"),
+        "other-release": (glyphs.other, "dim"),
+    }.get(branch.state, (glyphs.unreached, "dim"))
+
+
+def advice(shown: Report) -> Content:
+    """Fixes that are not offered and published advice that does not hold, each with the reason."""
+    parts: list[Content] = []
+    if shown.next:
+        parts.append(text(f"{len(shown.next)} more would fail next with these values: n", WARN))
+    elif shown.dangers:
+        parts.append(text("Dangerous with these values: n", WARN))
+    if shown.withheld:
+        parts.append(text("Not offered", "bold"))
+        parts += [text(f"  {one.title}: {one.why}") for one in shown.withheld]
+    told: list[str] = []
+    for published in shown.record.published if shown.record is not None else ():
+        for says, verdict, instead in published.advice:
+            if verdict != "true":
+                told.append(f'  "{says}": {instead or verdict}')
+    if told:
+        parts.append(text("Published advice that does not hold", "bold $text-warning"))
+        parts += [text(line) for line in dict.fromkeys(told)]
+    return Content("\n").join(parts) if parts else Content("")
+
+
+def evidence_row(shown: Report, item: Evidence, room: int, glyphs: Glyphs) -> Content:
+    """One line of evidence on one row: its number, its process, what it says."""
+    line = line_at(shown.sources, item.source, item.number)
+    process = f"{line.process} " if line is not None and line.process else ""
+    message = shown.finding.message if shown.finding is not None else ""
+    left = room - 9 - len(process)
+    said = telling(line, item.text, left, message.splitlines()[0] if message else "")
+    return (
+        text(f"{item.number:>6} {glyphs.bar} ", "dim")
+        + text(process, "dim")
+        + one_line(said, left, "", glyphs.cut)
+    )
+
+
+def value_row(name: str, value: Value | None, room: int, glyphs: Glyphs) -> Content:
+    """An input, its value and where that was read; for an open one, that it is not known."""
+    wide = room >= 110
+    names, numbers = (40, 24) if wide else (26, 14)
+    side = f" ({value.side})" if value is not None and value.side in ("prefill", "decode") else ""
+    shown = "?" if value is None else str(value.value)
+    source = "not known" if value is None else value_source(value)
+    cells = (
+        (name + side, names, ""),
+        (shown, numbers, "bold"),
+        (source, room - names - numbers - 2, "dim"),
+    )
+    return _columns(cells, glyphs)
+
+
+def _columns(cells: Iterable[tuple[str, int, str]], glyphs: Glyphs) -> Content:
+    """Cells beside each other, each cut or filled to its width."""
+    row = Content("")
+    for value, width, style in cells:
+        cell = one_line(value, width, style, glyphs.cut)
+        row += cell + text(" " * (width - cell.cell_length + 1))
+    return row

@@ -1,0 +1,30 @@
+"""From a finding, a value or an evidence line to its place in the pasted text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kvdoctor.intake.paste import Line
+from kvdoctor.report import Source
+
+
+def line_at(sources: Sequence[Source], name: str, number: int) -> Line | None:
+    """The line ``number`` of the source called ``name``; of the only source if none is named."""
+    for source in sources:
+        if source.paste.name == name or (not name and len(sources) == 1):
+            lines = source.paste.lines
+            if 0 < number <= len(lines) and lines[number - 1].number == number:
+                return lines[number - 1]
+            return next((one for one in lines if one.number == number), None)
+    return None
+
+
+def telling(line: Line | None, shown: str, width: int, message: str = "") -> str:
+    """What fits of a log line, without the prefixes; the message is kept in sight."""
+    told = " ".join((line.text if line is not None and line.text.strip() else shown).split())
+    start = " ".join(message.split())[:24]
+    at = told.find(start) if start else -1
+    if len(told) > width and at > width // 2:
+        head = told.rfind(" ", 0, max(0, at - 1)) + 1  # the exception's name stays
+        return "…" + told[head:]
+    return told
