@@ -28,7 +28,9 @@ def notes(record: Record, knowledge: Knowledge) -> Iterator[Note]:
 
 def run(example: Example, knowledge: Knowledge, record_id: str) -> Report:
     """The report on one example, with its answers given. One without a log is about a record that
-    is chosen by hand: a danger shows no message."""
+    is chosen by hand: a danger shows no message. A notice counts when no trouble stands there."""
+    from dataclasses import replace
+
     from kvdoctor.intake import read
     from kvdoctor.report import Source, read_sources, report
 
@@ -39,7 +41,10 @@ def run(example: Example, knowledge: Knowledge, record_id: str) -> Report:
         none = read_sources([], knowledge)
         return report(none, knowledge, record_id=record_id, answers=answers)
     source = Source(read(example.log, "example", knowledge=knowledge.reading))
-    return report(read_sources([source], knowledge), knowledge, answers=answers)
+    found = read_sources([source], knowledge)
+    if not found.findings:
+        found = replace(found, findings=found.notices)
+    return report(found, knowledge, answers=answers)
 
 
 def _owner(shown: Report) -> str:
