@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -21,8 +21,11 @@ from synthetic import Release, Statement, releases
 
 from kvdoctor.harvest.extent import in_sites
 from kvdoctor.intake import read
-from kvdoctor.intake.paste import Failure
+from kvdoctor.intake.paste import Failure, Paste
 from kvdoctor.load import load
+from kvdoctor.match import match
+
+SPAN = 12  # lines that one statement can have
 
 
 class Bench:
@@ -30,6 +33,7 @@ class Bench:
         self.knowledge = load(private=False)
         self.sites = self.knowledge.sites
         self.show = show
+        self.buckets: dict[int, list[int]] = defaultdict(lambda: [0, 0])
 
     def release(self, release: Release, every: int) -> Counter[str]:
         count: Counter[str] = Counter()
@@ -65,6 +69,7 @@ class Bench:
             hit = self.sites.of_failure(failures[-1], candidates) if failures else None
             if failures and failures[-1].message:
                 self.alone(release, statement, failures[-1], count)
+        self.diagnosed(statement, paste, count)
         count["release"] += release.name in candidates
         count["release alone"] += candidates == (release.name,)
         place = hit and (hit.file, hit.function)
@@ -77,6 +82,32 @@ class Bench:
                 return
         count["wrong" if hit else "none"] += 1
         self.tell("wrong" if hit else "none", release, statement, f"{hit}\n{text[-700:]}")
+
+    def diagnosed(self, statement: Statement, paste: Paste, count: Counter[str]) -> None:
+        """The whole chain: is the first finding that place? A warning without a record is no
+        finding, and the lines of a wrapper are none by intention."""
+        if statement.kind == "log" and all(one.level != "ERROR" for one in paste.records):
+            return
+        found = match(paste, self.knowledge)
+        count["matched"] += 1
+        if not found:
+            return
+        place = found[0].place
+        near = place is not None and place.file == statement.path
+        right = near and place is not None and 0 <= place.line - statement.line <= SPAN
+        count["matched right"] += right
+        bucket = int(min(found[0].confidence, 0.999) * 10)
+        self.buckets[bucket][0] += 1
+        self.buckets[bucket][1] += right
+
+    def table(self) -> str:
+        """How often findings of each confidence are right."""
+        rows = [
+            f"  {bucket / 10:.1f} to {(bucket + 1) / 10:.1f}: {shown:6} shown, "
+            f"{100 * right / shown:6.2f} % right"
+            for bucket, (shown, right) in sorted(self.buckets.items())
+        ]
+        return "\n".join(["confidence of the first finding:", *rows])
 
     def alone(
         self, release: Release, statement: Statement, failure: Failure, count: Counter[str]
@@ -113,6 +144,7 @@ def main() -> int:
         print(_line(release.name, count), flush=True)
         release.trees.clear()
     print(_line("all", total), f"{time.perf_counter() - begun:.0f} s")
+    print(bench.table())
     return 0
 
 
@@ -125,7 +157,8 @@ def _line(name: str, count: Counter[str]) -> str:
         f"release among candidates {share['release']:.2f} %, wrong {count['wrong']}, "
         f"none {count['none']}; message alone: right function "
         f"{100 * count['alone right'] / max(1, count['alone']):.2f} %, among equals "
-        f"{100 * count['alone among equals'] / max(1, count['alone']):.2f} % of {count['alone']}"
+        f"{100 * count['alone among equals'] / max(1, count['alone']):.2f} % of {count['alone']}; "
+        f"first finding of the diagnosis right {count['matched right']} of {count['matched']}"
     )
 
 
