@@ -164,7 +164,8 @@ def compare_subject(one: Subject) -> Compared:
     reference = references()[one.guard.call]
     name = one.id if one.guard.arguments else one.guard.call
     verdicts = one.verdicts()
-    found = judge(reference, one.judged, verdicts, answers(one.release)[name])
+    rows = [dict(zip(one.names, row, strict=True)) for row in one.rows]
+    found = judge(reference, rows, verdicts, answers(one.release)[name])
     texts = marks_of(one.record.identify)
     known, unknown = 0, ""
     for kind, exception, message, line in answers(one.release)[name]:

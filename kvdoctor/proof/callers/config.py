@@ -10,6 +10,7 @@ from .models import engine_config, model, shared_engine_config
 from .registry import guard
 
 CONFIG = "vllm.config.vllm:VllmConfig"
+MOONCAKE_SWITCHES = ("MC_FORCE_MNNVL", "MC_INTRANODE_NVLINK", "MC_USE_TENT", "MC_USE_TEV1")
 CHUNKED_SWITCH = "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE"
 
 
@@ -30,15 +31,26 @@ def hisparse_pool(kv_connector: str, given: bool, host_pool_gib: float) -> None:
 
 @guard("kv-expandable-segments", "kv-sleep-mode-unsupported")
 def allocator(
-    kv_connector: str, alloc_conf: str, enable_cumem_allocator: bool, enable_sleep_mode: bool
+    kv_connector: str,
+    alloc_conf: str,
+    enable_cumem_allocator: bool,
+    enable_sleep_mode: bool,
+    nixl_backend: str = "UCX",
+    mooncake_protocol: str = "rdma",
 ) -> None:
     """``alloc_conf``: the environment variable PYTORCH_CUDA_ALLOC_CONF, "" = not set."""
+    extra: dict[str, Any] = {}
+    if kv_connector.startswith("Nixl"):
+        extra["backends"] = [nixl_backend]
+    elif kv_connector == "MooncakeConnector":
+        extra["mooncake_protocol"] = mooncake_protocol
     model_config = Stub(
         enable_cumem_allocator=enable_cumem_allocator, enable_sleep_mode=enable_sleep_mode
     )
-    transfer = build.transfer(kv_connector) if kv_connector else None
+    transfer = build.transfer(kv_connector, **extra) if kv_connector else None
     config = Stub(kv_transfer_config=transfer, model_config=model_config)
-    with environment(PYTORCH_CUDA_ALLOC_CONF=alloc_conf or None):
+    elsewhere = dict.fromkeys(MOONCAKE_SWITCHES)  # None: not set
+    with environment(PYTORCH_CUDA_ALLOC_CONF=alloc_conf or None, **elsewhere):
         find(f"{CONFIG}._verify_kv_transfer_compat")(config)
 
 
