@@ -16,6 +16,7 @@ from kvdoctor.sitehit import SiteHit
 from kvdoctor.template import Hit
 
 VLLM = "vllm"
+PARTICULAR = 0.005  # by so much an entry that asks for more wins over a general one
 SURE_LITERALS = 40  # characters of fixed text that name a site although the file is another one
 STRONG_LITERALS = 20  # characters of fixed text that identify a message on their own
 NOTED_LEVELS = frozenset({"WARNING", "ERROR", "CRITICAL", "FATAL", "PANIC"})
@@ -177,7 +178,7 @@ class Identifier:
         if failure.form in ("line", "quoted") and not strong:
             score -= 0.2
         if entry.any_frame or entry.before:
-            score += 0.005  # the more particular entry wins over the general one
+            score += PARTICULAR
         return score + min(hit.literal_chars, 400) / 1_000_000
 
     def _before(self, entry: Identify) -> tuple[int, ...] | None:
@@ -329,7 +330,8 @@ def _raised_here(claims: list[_Claim], failure: Failure) -> list[_Claim]:
 def _claimed(base: Identity, claims: list[_Claim]) -> Identity:
     best = claims[0]
     record = best.record
-    others = tuple(dict.fromkeys(c.record.id for c in claims[1:] if c.record.id != record.id))
+    close = [claim for claim in claims[1:] if claim.score > best.score - PARTICULAR]
+    others = tuple(dict.fromkeys(c.record.id for c in close if c.record.id != record.id))
     return replace(
         base,
         key=("record", record.id),
