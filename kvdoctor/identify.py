@@ -15,6 +15,7 @@ from kvdoctor.record import Identify, Record, Wrapper
 from kvdoctor.sitehit import SiteHit
 from kvdoctor.template import Hit
 
+LIKE = 0.000_008  # claims closer than this (eight characters of fixed text) are equal
 VLLM = "vllm"
 PARTICULAR = 0.005  # by so much an entry that asks for more wins over a general one
 SURE_LITERALS = 40  # characters of fixed text that name a site although the file is another one
@@ -330,7 +331,7 @@ def _raised_here(claims: list[_Claim], failure: Failure) -> list[_Claim]:
 def _claimed(base: Identity, claims: list[_Claim]) -> Identity:
     best = claims[0]
     record = best.record
-    close = [claim for claim in claims[1:] if claim.score > best.score - PARTICULAR]
+    close = [claim for claim in claims[1:] if claim.score > best.score - LIKE]
     others = tuple(dict.fromkeys(c.record.id for c in close if c.record.id != record.id))
     return replace(
         base,
