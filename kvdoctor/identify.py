@@ -438,7 +438,11 @@ def _code_fits(entry: Identify, failure: Failure) -> bool:
 
 
 def _has_frame(failure: Failure, wanted: str) -> bool:
+    """Whether "path-part:function" stands in the traceback; a path part alone may also be the
+    file of the log call that printed it, which is all that is left of a cut one."""
     path, _, function = wanted.partition(":")
+    if not function and path in failure.log_file:
+        return True
     return any(
         path in (frame.module or frame.path)
         and (not function or frame.function.rpartition(".")[2] == function)
