@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 from kvdoctor.data import asdict
 from kvdoctor.errors import KvdoctorError, RecordError
 from kvdoctor.gramindex import PatternIndex
+from kvdoctor.reach import reach_of
 from kvdoctor.record import Identify, Record
 
-FORMAT = 1  # raise it with every change of the compiled form or of the form of records
+FORMAT = 2  # raise it with every change of the compiled form or of the form of records
 NAME = "compiled.kvd"  # in a wheel, beside the records
 
 
@@ -214,6 +215,11 @@ def _layout(records: list[tuple[Record, dict[str, Any]]]) -> tuple[dict[str, Any
         ],
         "guarded": [record.id for record, _ in records if record.guards],
         "dangerous": [record.id for record, _ in records if record.danger],
+        "reach": [
+            [record.id, *_reach_row(record)]
+            for record, _ in records
+            if record.guards or record.danger
+        ],
         "published": _published(record for record, _ in records),
     }
     return header, b"".join(body)
@@ -231,6 +237,11 @@ def _types(record: Record, entry: Identify) -> dict[str, str]:
         for name, spec in record.inputs.items()
         if spec.type in numeric and ("{" + name + "}" in entry.message or name in entry.message)
     }
+
+
+def _reach_row(record: Record) -> list[Any]:
+    connectors, guard, danger = reach_of(record)
+    return [connectors, *(None if names is None else sorted(names) for names in (guard, danger))]
 
 
 def _published(records: Iterable[Record]) -> dict[str, str]:

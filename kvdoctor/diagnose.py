@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 
 from kvdoctor.data import dataclass, field
 from kvdoctor.errors import ExpressionError
-from kvdoctor.expression import UNKNOWN, Expression, parse, read_value
+from kvdoctor.expression import UNKNOWN, Expression, read_value
+from kvdoctor.reach import RELEASE_INPUT, parse_for, read_parts, types_of, with_derived
 from kvdoctor.record import Check, Input, Record
 from kvdoctor.releases import parse_range
 from kvdoctor.rendering import render
 from kvdoctor.values.value import Scalar, Value, Values
 
-RELEASE_INPUT = "vllm_release"
 NOT_KNOWN = "?"  # the answer of somebody who cannot tell: the next check is tried
 TRUE_WORDS = frozenset({"true", "yes", "y", "on", "1", "enabled"})
 FALSE_WORDS = frozenset({"false", "no", "n", "off", "0", "disabled"})
@@ -204,7 +204,6 @@ def _sources(
 
 
 OTHER = {"prefill": "decode", "decode": "prefill"}
-SIDE_WORDS = ("prefill", "decode", "this", "other")
 
 
 def sides_of(wanted: str, side: str) -> tuple[str, ...]:
@@ -219,38 +218,12 @@ def sides_of(wanted: str, side: str) -> tuple[str, ...]:
     return (wanted, "other") if side in OTHER else (wanted,)
 
 
-def read_parts(read: str) -> tuple[str, str]:
-    """Side and name of an entry of ``reads``: "prefill.block_size", or a plain name ("this")."""
-    wanted, dot, name = read.partition(".")
-    return (wanted, name) if dot and wanted in SIDE_WORDS else ("this", read)
-
-
 def _read(read: str, values: Values, side: str) -> Iterable[Value]:
     wanted, name = read_parts(read)
     for one in sides_of(wanted, side):
         for entry in values.entries:
             if entry.name == name and entry.side == one:
                 yield entry
-
-
-def types_of(record: Record) -> dict[str, str]:
-    """Name → type of everything the record's expressions may speak of."""
-    types = {name: spec.type for name, spec in record.inputs.items()}
-    types[RELEASE_INPUT] = "version"
-    for derived in record.derive:
-        types[derived.name] = derived.type
-    return types
-
-
-def with_derived(record: Record, scalars: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """``scalars`` and every derived value that they decide."""
-    result = dict(scalars)
-    types = types_of(record)
-    for derived in record.derive:
-        value = parse(derived.expression, types).evaluate(result)
-        if value is not UNKNOWN:
-            result[derived.name] = value
-    return result
 
 
 def diagnose(record: Record, facts: Facts) -> Outcome:
@@ -262,7 +235,6 @@ def diagnose(record: Record, facts: Facts) -> Outcome:
 
 
 def _walk_checks(record: Record, facts: Facts) -> Outcome:
-    types = types_of(record)
     values = with_derived(record, facts.scalars())
     branches: list[Branch] = []
     for position, check in enumerate(record.checks):
@@ -270,7 +242,7 @@ def _walk_checks(record: Record, facts: Facts) -> Outcome:
         if reach == "none":
             branches.append(Branch(check.id, "other-release"))
             continue
-        when = parse(check.when, types)
+        when = parse_for(record, check.when)
         verdict = when.evaluate(values)
         if verdict is False:
             branches.append(Branch(check.id, "ruled-out"))
@@ -296,13 +268,12 @@ def unknown_inputs(
 ) -> tuple[str, ...]:
     """Inputs that keep ``expression`` undecided, in the order in which it speaks of them."""
     derived = {item.name: item.expression for item in record.derive}
-    types = types_of(record)
     found: list[str] = []
 
     def visit(undecided: Expression, depth: int) -> None:
         for name in undecided.open_names(values):
             if name in derived and depth < len(derived) + 1:
-                visit(parse(derived[name], types), depth + 1)
+                visit(parse_for(record, derived[name]), depth + 1)
             elif name not in found:
                 found.append(name)
 
@@ -311,6 +282,7 @@ def unknown_inputs(
 
 
 __all__ = [
+    "RELEASE_INPUT",
     "Asks",
     "Branch",
     "Broken",
@@ -321,6 +293,7 @@ __all__ = [
     "coerce",
     "diagnose",
     "gather",
+    "read_parts",
     "types_of",
     "unknown_inputs",
     "with_derived",

@@ -11,9 +11,10 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from kvdoctor.data import dataclass, field
-from kvdoctor.diagnose import RELEASE_INPUT, Cause, types_of, unknown_inputs, with_derived
+from kvdoctor.diagnose import Cause, unknown_inputs
 from kvdoctor.expression import UNKNOWN, parse
 from kvdoctor.proof.results import compared
+from kvdoctor.reach import RELEASE_INPUT, parse_for, types_of, with_derived
 from kvdoctor.record import FixProof, FixSpec, Guard, Record, Solve
 from kvdoctor.releases import parse_range
 from kvdoctor.rendering import render
@@ -288,7 +289,6 @@ def guard_verdict(
 
     With no candidate the guard must hold in each of its variants. A release that no variant
     covers has no such guard and accepts."""
-    types = types_of(record)
     asks: list[str] = []
     undecided = False
     checks: Sequence[tuple[str, Guard]]
@@ -296,19 +296,20 @@ def guard_verdict(
         checks = [(one, guard) for one in candidates for guard in guards_for(record, one)]
     else:
         checks = [("", guard) for guard in record.guards]
-    seen: dict[str, object] = {}
+    seen: set[str] = set()  # most guards do not ask for the release and are evaluated once
     for release, guard in checks:
-        known = dict(values)
-        if release:
-            known[RELEASE_INPUT] = release
         key = guard.accepts if RELEASE_INPUT not in guard.accepts else release + guard.accepts
-        if key not in seen:
-            seen[key] = parse(guard.accepts, types).evaluate(known)
-        if seen[key] is False:
+        if key in seen:
+            continue
+        seen.add(key)
+        known = {**values, RELEASE_INPUT: release} if release else values
+        accepts = parse_for(record, guard.accepts)
+        verdict = accepts.evaluate(known)
+        if verdict is False:
             return Verdict(False, (), release)
-        if seen[key] is not True:
+        if verdict is not True:
             undecided = True
-            for name in unknown_inputs(record, parse(guard.accepts, types), known):
+            for name in unknown_inputs(record, accepts, known):
                 if name not in asks:
                     asks.append(name)
     return Verdict(None, tuple(asks)) if undecided else Verdict(True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kvdoctor.data import dataclass, field
 from kvdoctor.errors import KvdoctorError
 from kvdoctor.gramindex import PatternIndex
+from kvdoctor.reach import Reach, reach_of
 from kvdoctor.record import Identify, Record, Wrapper
 from kvdoctor.scalars import UNKNOWN, read_value
 from kvdoctor.template import Hit, Pattern, Skeleton
@@ -69,6 +70,7 @@ class Knowledge:
     known_relations: tuple[tuple[str, str, str, str], ...] | None = field(default=None, repr=False)
     known_guarded: tuple[str, ...] | None = field(default=None, repr=False)
     known_dangerous: tuple[str, ...] | None = field(default=None, repr=False)
+    known_reach: Mapping[str, Reach] = field(default_factory=dict, repr=False)
     known_index: PatternIndex | None = field(default=None, repr=False)
 
     @cached_property
@@ -196,6 +198,11 @@ class Knowledge:
         if self.known_dangerous is not None:
             return self.known_dangerous
         return tuple(id_ for id_, record in self.records.items() if record.danger)
+
+    def reach(self, record_id: str) -> Reach:
+        """What the record's guard and danger can be decided by; known without decoding it."""
+        known = self.known_reach.get(record_id)
+        return known if known is not None else reach_of(self.records[record_id])
 
     def resolve(self, what: str) -> str | None:
         """The record meant by its id, or by a published id, slug or url."""

@@ -18,6 +18,7 @@ from kvdoctor.data import replace
 from kvdoctor.errors import KvdoctorError, RecordError
 from kvdoctor.gramindex import PatternIndex
 from kvdoctor.knowledge import Entry, Found, Knowledge
+from kvdoctor.reach import Reach
 from kvdoctor.record import Identify, Record
 
 __all__ = ["Entry", "Found", "Knowledge", "knowledge_folder", "load", "private_folder"]
@@ -206,7 +207,18 @@ def _join(parts: Sequence[_Part]) -> Knowledge:
         known_relations=tuple(tuple(r) for p in parts for r in kept(p, "relations")),
         known_guarded=tuple(name for part in parts for name in kept(part, "guarded")),
         known_dangerous=tuple(name for part in parts for name in kept(part, "dangerous")),
+        known_reach={row[0]: _reach(*row[1:]) for part in parts for row in kept(part, "reach")},
         known_index=index,
+    )
+
+
+def _reach(
+    connectors: list[str], guard: list[str] | None, danger: list[str] | None
+) -> Reach:
+    return Reach(
+        tuple(connectors),
+        None if guard is None else frozenset(guard),
+        None if danger is None else frozenset(danger),
     )
 
 

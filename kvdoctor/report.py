@@ -332,7 +332,7 @@ def _with_fixes(done: Report, record: Record, outcome: Outcome, knowledge: Knowl
         if isinstance(one, NotOffered):
             withheld.append(one)
             continue
-        breaks = newly_broken(record, done.config, one.values, knowledge)
+        breaks = newly_broken(record, done.config, one.values, knowledge, done.next)
         offered.append(replace(_rewritten(one, done), breaks=breaks))
     offered.sort(key=lambda one: (one.fix.proof.level == "unproven", bool(one.breaks)))
     return replace(done, fixes=tuple(offered), withheld=tuple(withheld))

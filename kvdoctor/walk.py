@@ -9,18 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kvdoctor.data import dataclass
-from kvdoctor.diagnose import (
-    OTHER,
-    Cause,
-    diagnose,
-    gather,
-    read_parts,
-    types_of,
-    with_derived,
-)
-from kvdoctor.expression import parse
+from kvdoctor.diagnose import OTHER, Cause, Facts, diagnose, gather
 from kvdoctor.fix import Verdict, guard_verdict
 from kvdoctor.knowledge import Knowledge
+from kvdoctor.reach import Reach, can_touch, parse_for, read_parts, with_derived
 from kvdoctor.record import Record
 from kvdoctor.values.value import Scalar, Value, Values
 
@@ -123,17 +115,20 @@ def relations(record: Record, knowledge: Knowledge) -> tuple[Link, ...]:
     return tuple(found.values())
 
 
-def concerns(record: Record, config: Configuration) -> bool:
-    """Whether the record can speak about this launch at all, by its connector."""
-    if not record.connectors:
+def concerns(about: Record | Reach, config: Configuration) -> bool:
+    """Whether a record can speak about this launch at all, by its connector."""
+    if not about.connectors:
         return True
-    return any(name in record.connectors for name in config.connectors)
+    return any(name in about.connectors for name in config.connectors)
+
+
+def _facts(record: Record, config: Configuration) -> Facts:
+    return gather(record, config.values, {}, {}, config.candidates, side=config.side)
 
 
 def verdict_for(record: Record, config: Configuration) -> tuple[Verdict, dict[str, Scalar]]:
     """The guard of another record over this configuration."""
-    facts = gather(record, config.values, {}, {}, config.candidates, side=config.side)
-    scalars = with_derived(record, facts.scalars())
+    scalars = with_derived(record, _facts(record, config).scalars())
     return guard_verdict(record, scalars, config.candidates), scalars
 
 
@@ -142,11 +137,16 @@ def fails_next(
 ) -> tuple[Link, ...]:
     """Records whose guard these values break, in the order in which vLLM reaches the guards."""
     broken: list[tuple[int, Link]] = []
+    stated = {entry.name for entry in config.values.entries}
     for record_id in knowledge.guarded:
-        if record_id in leave_out:
+        reach = knowledge.reach(record_id)
+        if record_id in leave_out or not can_touch(reach.guard, stated):
+            continue
+        if not concerns(reach, config):
             continue
         record = knowledge.records[record_id]
-        if record.status == "retired" or not concerns(record, config):
+        # The guard of a danger says what works; vLLM itself stops at nothing there.
+        if record.status == "retired" or record.danger:
             continue
         verdict, scalars = verdict_for(record, config)
         if verdict.accepted is False:
@@ -161,8 +161,7 @@ def fails_next(
 
 
 def _why(record: Record, scalars: Mapping[str, Scalar], config: Configuration) -> str:
-    facts = gather(record, config.values, {}, {}, config.candidates, side=config.side)
-    outcome = diagnose(record, facts)
+    outcome = diagnose(record, _facts(record, config))
     if isinstance(outcome, Cause):
         return outcome.text
     shown = ", ".join(f"{name}={value}" for name, value in scalars.items() if value is not None)
@@ -174,15 +173,18 @@ def dangers(
 ) -> tuple[Link, ...]:
     """Configurations that pass every guard and still move wrong data or hang."""
     found: list[tuple[int, Link]] = []
+    stated = {entry.name for entry in config.values.entries}
     for record_id in knowledge.dangerous:
-        if record_id in leave_out:
+        reach = knowledge.reach(record_id)
+        if record_id in leave_out or not can_touch(reach.danger, stated):
+            continue
+        if not concerns(reach, config):
             continue
         record = knowledge.records[record_id]
-        if record.status == "retired" or not concerns(record, config):
+        if record.status == "retired":
             continue
-        facts = gather(record, config.values, {}, {}, config.candidates, side=config.side)
-        scalars = with_derived(record, facts.scalars())
-        if parse(record.danger, types_of(record)).evaluate(scalars) is True:
+        scalars = with_derived(record, _facts(record, config).scalars())
+        if parse_for(record, record.danger).evaluate(scalars) is True:
             found.append(
                 (
                     record.stage,
@@ -198,16 +200,15 @@ def newly_broken(
     before: Configuration,
     after_values: Mapping[str, Scalar],
     knowledge: Knowledge,
+    already: Iterable[Link],
 ) -> tuple[Link, ...]:
     """Guards that the configuration satisfied (or could not be judged by) before a fix and that
-    it breaks with the fix."""
+    it breaks with the fix; ``already``: what ``before`` breaks."""
     after = configuration(
         record, after_values, before.values, before.side, _release(after_values, before.candidates)
     )
-    already = {link.record for link in fails_next(before, knowledge, {record.id})}
-    return tuple(
-        link for link in fails_next(after, knowledge, {record.id}) if link.record not in already
-    )
+    left_out = {record.id, *(link.record for link in already)}
+    return fails_next(after, knowledge, left_out)
 
 
 def _release(values: Mapping[str, Scalar], candidates: Sequence[str]) -> tuple[str, ...]:
