@@ -6,14 +6,21 @@ Exit status: 0 a cause was found, 1 nothing known matched, 2 usage or unreadable
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kvdoctor import __version__
 from kvdoctor.errors import InputError, KvdoctorError
-from kvdoctor.inputs import answers_of, load_knowledge, record_named, sources_of
+from kvdoctor.inputs import (
+    answers_of,
+    exists,
+    has_terminal_input,
+    load_knowledge,
+    near_records,
+    record_named,
+    sources_of,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -22,18 +29,6 @@ if TYPE_CHECKING:
     from kvdoctor.report import Report
 
 FOUND, NO_MATCH, USAGE, NEEDS_ANSWERS = 0, 1, 2, 3
-COMMANDS = (
-    "diagnose",
-    "explain",
-    "search",
-    "prove",
-    "lint",
-    "new",
-    "harvest",
-    "import",
-    "info",
-    "screen",
-)
 STATUS_CODES = {
     "cause": FOUND,
     "asks": NEEDS_ANSWERS,
@@ -41,188 +36,71 @@ STATUS_CODES = {
     "no_match": NO_MATCH,
     "broken": USAGE,
 }
+# Options that only "diagnose" has: "kvdoctor LOG --json" can mean nothing else.
+_OF_DIAGNOSE = ("--json", "--copy", "--note", "--record", "--symptom", "--hide-hosts")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(arguments)
+        code = _run(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except KvdoctorError as error:
-        print(f"kvdoctor: {error}", file=sys.stderr)
-        return USAGE
+        return _told(str(error))
     except BrokenPipeError:
-        # The reader of our output has gone (| head): leave quietly, and keep the interpreter
-        # from complaining about the same pipe once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up()  # the reader of our output has gone (| head): leave quietly
         return FOUND
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        _give_up()
+        return _told(str(InputError(error.strerror or str(error), file=str(error.filename or ""))))
+    return code
+
+
+def _give_up() -> None:
+    from kvdoctor.output import give_up
+
+    give_up()
+
+
+def _told(problem: str) -> int:
+    from kvdoctor.terminal import clean
+
+    print(f"kvdoctor: {clean(problem)}", file=sys.stderr)
+    return USAGE
 
 
 def _run(arguments: list[str]) -> int:
     if arguments in (["--version"], ["-V"]):
         print(f"kvdoctor {__version__}")
         return FOUND
-    if arguments and arguments[0] in ("-h", "--help"):
-        _parser().print_help()
-        return FOUND
-    if not arguments or arguments[0] not in COMMANDS:
-        arguments.insert(0, "screen")
-    options = _parser().parse_args(arguments)
-    handler: Callable[[argparse.Namespace], int] = options.handler
-    return handler(options)
+    from kvdoctor.output import make_safe
+
+    make_safe()
+    first = arguments[0] if arguments else ""
+    if first not in HANDLERS and first not in ("-h", "--help", "-V", "--version"):
+        if first and not first.startswith("-") and not exists(first):
+            raise _no_such(first)
+        told = any(one.partition("=")[0] in _OF_DIAGNOSE for one in arguments)
+        arguments.insert(0, "diagnose" if told else "screen")
+    from kvdoctor.arguments import parser
+
+    return _handle(parser().parse_args(arguments))
 
 
-def _parser() -> argparse.ArgumentParser:
-    import argparse
-
-    parser = argparse.ArgumentParser(
-        prog="kvdoctor",
-        description="From a vLLM log to the root cause of a KV-cache failure and a proven fix. "
-        "Offline and deterministic: no language model is used.",
-        epilog="Without a command the screen opens: kvdoctor LOG, or kubectl logs POD | kvdoctor.",
-    )
-    parser.add_argument("-V", "--version", action="version", version=f"kvdoctor {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    _add_screen(commands)
-    _add_diagnose(commands)
-    _add_lookups(commands)
-    _add_author_commands(commands)
-    return parser
+def _handle(options: argparse.Namespace) -> int:
+    return HANDLERS[options.command](options)
 
 
-def _add_inputs(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "files", nargs="*", metavar="FILE", help="log, traceback, command or YAML; - is stdin"
-    )
-    command.add_argument(
-        "--prefill",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="a log or command of the prefill side",
-    )
-    command.add_argument(
-        "--decode",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="a log or command of the decode side",
-    )
-    command.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        dest="sets",
-        help="answer a question, or state a value (prefill.block_size=64)",
-    )
-    _add_knowledge(command)
+def _no_such(name: str) -> InputError:
+    from kvdoctor.errors import did_you_mean
 
-
-def _add_knowledge(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--knowledge",
-        action="append",
-        default=[],
-        metavar="FOLDER",
-        help="private records that extend and override the shipped ones",
-    )
-
-
-def _add_screen(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    screen = commands.add_parser("screen", help="the full screen (the default)")
-    _add_inputs(screen)
-    screen.add_argument("--plain", action="store_true", help="a linear dialogue, no screen")
-    screen.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
-    screen.set_defaults(handler=_screen)
-
-
-def _add_diagnose(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    diagnose = commands.add_parser("diagnose", help="root cause, cause and fix on standard output")
-    _add_inputs(diagnose)
-    diagnose.add_argument("--json", action="store_true", help="one JSON document per input")
-    diagnose.add_argument(
-        "--copy",
-        nargs="?",
-        const="",
-        metavar="FIX",
-        help="copy the first (or the named) fix to the clipboard",
-    )
-    diagnose.add_argument("--record", metavar="ID", help="diagnose for this record")
-    diagnose.add_argument(
-        "--symptom",
-        nargs="?",
-        const="",
-        metavar="ANSWERS",
-        help="no error message: walk the tree of symptoms",
-    )
-    diagnose.add_argument(
-        "--note",
-        choices=("markdown", "slack", "plain", "issue"),
-        help="an incident note instead of the report",
-    )
-    diagnose.set_defaults(handler=_diagnose)
-
-
-def _add_lookups(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    explain = commands.add_parser("explain", help="a record, by id, published id, url or message")
-    explain.add_argument("what", nargs="+", metavar="ID")
-    explain.add_argument("--json", action="store_true")
-    _add_knowledge(explain)
-    explain.set_defaults(handler=_explain)
-    search = commands.add_parser("search", help="records that speak of these words")
-    search.add_argument("words", nargs="+", metavar="WORD")
-    search.add_argument("--json", action="store_true")
-    _add_knowledge(search)
-    search.set_defaults(handler=_search)
-    info = commands.add_parser("info", help="versions, counts and where everything lives")
-    info.add_argument("--json", action="store_true")
-    _add_knowledge(info)
-    info.set_defaults(handler=_info)
-    prove = commands.add_parser("prove", help="ask the guard of your own vLLM installation")
-    prove.add_argument("record", metavar="ID")
-    prove.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="sets")
-    prove.add_argument("--python", metavar="PATH", help="interpreter that has vLLM")
-    prove.add_argument("--fix", metavar="FIX", help="the fix to prove (default: the first)")
-    prove.add_argument(
-        "--from",
-        dest="files",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="log to read the values from; - is stdin",
-    )
-    prove.add_argument("--seconds", type=int, default=180, help="time limit (default 180)")
-    prove.add_argument("--json", action="store_true")
-    _add_knowledge(prove)
-    prove.set_defaults(handler=_prove)
-
-
-def _add_author_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    lint = commands.add_parser("lint", help="check records: form, reach, examples")
-    lint.add_argument("paths", nargs="*", metavar="PATH")
-    lint.add_argument("--json", action="store_true")
-    _add_knowledge(lint)
-    lint.set_defaults(handler=_lint)
-    new = commands.add_parser("new", help="print a fresh record to fill in")
-    new.add_argument("id", metavar="ID")
-    new.add_argument("--out", metavar="FOLDER", help="write FOLDER/ID.yaml instead")
-    new.set_defaults(handler=_new)
-    bring = commands.add_parser("import", help="published records (JSON or page text) to drafts")
-    bring.add_argument("files", nargs="+", metavar="FILE")
-    bring.add_argument(
-        "--out",
-        metavar="FOLDER",
-        help="where the drafts go (default: your private knowledge folder)",
-    )
-    bring.add_argument("--json", action="store_true")
-    bring.set_defaults(handler=_import)
-    harvest = commands.add_parser("harvest", help="vLLM source trees to the catalogue of sites")
-    harvest.add_argument("sources", nargs="+", metavar="SOURCE")
-    harvest.add_argument("--out", metavar="FOLDER", required=True)
-    harvest.set_defaults(handler=_harvest)
+    near = did_you_mean(name, [one for one in HANDLERS if one != "screen"])
+    remedy = near.replace("mean ", "mean the command ") or "kvdoctor --help lists the commands"
+    return InputError("no such file or command", file=name, remedy=remedy)
 
 
 # -- commands -------------------------------------------------------------------------------------
@@ -243,34 +121,47 @@ def _dialogue(options: argparse.Namespace) -> int:
     from kvdoctor import dialogue
 
     knowledge = load_knowledge(options.knowledge)
-    sources = sources_of(options, knowledge)
+    sources, unread = sources_of(options, knowledge)
     answers = answers_of(options.sets)
-    if not sources and not sys.stdin.isatty():
+    if not sources and (unread or not has_terminal_input()):
         raise InputError("nothing to read", remedy="give a FILE, or pipe a log into kvdoctor")
-    return dialogue.run(sources, knowledge, answers)
+    code = dialogue.run(sources, knowledge, answers)
+    return USAGE if unread else code
 
 
 def _diagnose(options: argparse.Namespace) -> int:
     from kvdoctor.report import read_sources, report
 
     knowledge = load_knowledge(options.knowledge)
+    _files_taken_for_values(options)
     if options.symptom is not None:
         return _symptom(options, knowledge)
     answers = answers_of(options.sets)
-    sources = sources_of(options, knowledge)
-    if not sources and not options.record:
-        raise InputError("nothing to read", remedy="give a FILE, or pipe a log into kvdoctor")
     record_id = record_named(options.record, knowledge) if options.record else None
+    sources, unread = sources_of(options, knowledge)
+    if not sources and not record_id:
+        raise InputError("nothing to read", remedy="give a FILE, or pipe a log into kvdoctor")
     together = bool(options.prefill or options.decode) or record_id is not None
     batches = [sources] if together or not sources else [[source] for source in sources]
-    codes: list[int] = []
-    for batch in batches:
-        shown = report(
-            read_sources(batch, knowledge), knowledge, record_id=record_id, answers=answers
-        )
-        _complain(shown, answers)
-        codes.append(_print_report(options, shown, knowledge))
-    return _worst(codes)
+    shown = [
+        report(read_sources(batch, knowledge), knowledge, record_id=record_id, answers=answers)
+        for batch in batches
+    ]
+    _complain(shown, answers, knowledge.sites.releases)
+    for number, one in enumerate(shown):
+        _print_report(options, one, knowledge, several=len(shown) > 1, first=number == 0)
+    if options.copy is not None:
+        _copy_fix(options.copy, shown)
+    return USAGE if unread else _worst([STATUS_CODES[one.status] for one in shown])
+
+
+def _files_taken_for_values(options: argparse.Namespace) -> None:
+    """``--copy decode.log``: the value is optional, and a file was meant."""
+    for name in ("copy", "symptom"):
+        value = getattr(options, name)
+        if value and exists(value):
+            options.files.insert(0, value)
+            setattr(options, name, "")
 
 
 def _worst(codes: Sequence[int]) -> int:
@@ -281,92 +172,112 @@ def _worst(codes: Sequence[int]) -> int:
     return NO_MATCH
 
 
-def _complain(shown: Report, answers: dict[str, object]) -> None:
+def _complain(
+    reports: Sequence[Report], answers: dict[str, object], releases: Sequence[str]
+) -> None:
     """Answers that do not fit are an error the user must hear about, never silently dropped."""
-    if shown.facts is not None:
-        for name, complaint in shown.facts.rejected:
+    for shown in reports:
+        if shown.facts is not None and shown.facts.rejected:
+            name, complaint = shown.facts.rejected[0]
             raise InputError(f"--set {name}: {complaint}", remedy="correct the value")
-        known = {*shown.facts.known, "vllm_release"}
-        if shown.record is not None:
-            known |= set(shown.record.inputs)
-        for name in answers:
-            if "." not in name and name not in known and not shown.values.find(name):
-                print(f"kvdoctor: --set {name}: no such input here", file=sys.stderr)
+    if answers:
+        from kvdoctor.answers import complaints
+
+        for text in complaints(reports, answers, releases):
+            print(f"kvdoctor: {text}", file=sys.stderr)
 
 
-def _print_report(options: argparse.Namespace, shown: Report, knowledge: Knowledge) -> int:
-    import json
+def _print_report(
+    options: argparse.Namespace, shown: Report, knowledge: Knowledge, *, several: bool, first: bool
+) -> None:
+    if options.json:
+        _print_json_report(shown)
+        return
+    if several:
+        from kvdoctor.terminal import clean
 
+        name = clean(", ".join(source.paste.name for source in shown.sources)).replace("\n", " ")
+        print(("" if first else "\n") + f"==> {name} <==")
     if options.note:
         from kvdoctor.note import incident_note
 
-        print(incident_note(shown, knowledge, options.note))
-    elif options.json:
-        from kvdoctor.document import document
+        print(incident_note(shown, knowledge, options.note, hide_hosts=options.hide_hosts))
+        return
+    from kvdoctor.plain import report_text
+    from kvdoctor.terminal import wants_colour
 
-        print(json.dumps(document(shown), ensure_ascii=False))
-    else:
-        from kvdoctor.plain import report_text
-
-        print(report_text(shown, knowledge))
-    if options.copy is not None:
-        _copy_fix(options.copy, shown)
-    return STATUS_CODES[shown.status]
+    print(report_text(shown, knowledge, colour=wants_colour()))
 
 
-def _copy_fix(wanted: str, shown: Report) -> None:
+def _print_json_report(shown: Report) -> None:
+    from kvdoctor.document import document
+
+    _print_json(document(shown))
+
+
+def _print_json(what: object) -> None:
+    """One line of JSON; in ASCII alone where the locale has no more."""
+    import json
+
+    encoding = (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "")
+    print(json.dumps(what, ensure_ascii=encoding != "utf8"))
+
+
+def _copy_fix(wanted: str, reports: Sequence[Report]) -> None:
     from kvdoctor.clipboard import copy
 
-    fixes = [one.fix for one in shown.fixes if not wanted or one.fix.id == wanted]
+    offered = [one.fix for shown in reports for one in shown.fixes]
+    names = ", ".join(dict.fromkeys(one.id for one in offered))
+    fixes = [one for one in offered if not wanted or one.id == wanted]
+    if wanted and not fixes:
+        remedy = f"fixes: {names}" if names else "no fix is offered here"
+        raise InputError(f"--copy {wanted}: no such fix", remedy=remedy)
     if not fixes:
-        names = ", ".join(one.fix.id for one in shown.fixes) or "none is offered"
-        raise InputError(f"--copy {wanted}: no such fix", remedy=f"fixes: {names}")
+        print("kvdoctor: nothing copied: no fix is offered here", file=sys.stderr)
+        return
     if fixes[0].proof.level == "unproven" and not wanted:
         raise InputError("the only fix is unproven", remedy=f"name it: --copy {fixes[0].id}")
     print(copy(fixes[0].snippet).told, file=sys.stderr)
 
 
 def _explain(options: argparse.Namespace) -> int:
-    import json
-
     from kvdoctor.explain import explanation, explanation_text
 
     knowledge = load_knowledge(options.knowledge)
     what = " ".join(options.what)
     found = explanation(what, knowledge)
     if found is None:
-        near = ", ".join(hit.id for hit in knowledge.search(what)[:3])
-        print(
-            f"kvdoctor: nothing known as {what!r}" + (f"; close: {near}" if near else ""),
-            file=sys.stderr,
-        )
+        hint = near_records(what, knowledge)
+        print(f"kvdoctor: nothing known as {what!r} ({hint})", file=sys.stderr)
         return NO_MATCH
-    print(json.dumps(found, ensure_ascii=False) if options.json else explanation_text(found))
+    if options.json:
+        _print_json(found)
+    else:
+        print(explanation_text(found))
     return FOUND
 
 
 def _search(options: argparse.Namespace) -> int:
-    import json
-
     knowledge = load_knowledge(options.knowledge)
     hits = knowledge.search(" ".join(options.words))
     if options.json:
-        print(
-            json.dumps([{"record": hit.id, "title": hit.title} for hit in hits], ensure_ascii=False)
-        )
+        _print_json([{"record": hit.id, "title": hit.title} for hit in hits])
     else:
         for hit in hits:
             print(f"{hit.id:44} {hit.title}")
+        if not hits:
+            print("kvdoctor: no record speaks of these words", file=sys.stderr)
     return FOUND if hits else NO_MATCH
 
 
 def _info(options: argparse.Namespace) -> int:
-    import json
-
     from kvdoctor.explain import info, info_text
 
     found = info(load_knowledge(options.knowledge))
-    print(json.dumps(found, ensure_ascii=False) if options.json else info_text(found))
+    if options.json:
+        _print_json(found)
+    else:
+        print(info_text(found))
     return FOUND
 
 
@@ -415,7 +326,6 @@ def _new(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    import json
     from pathlib import Path
 
     from kvdoctor.data import asdict
@@ -424,10 +334,24 @@ def _import(options: argparse.Namespace) -> int:
 
     done = import_files(options.files, Path(options.out) if options.out else private_folder())
     if options.json:
-        print(json.dumps([asdict(one) for one in done], ensure_ascii=False))
+        _print_json([asdict(one) for one in done])
     for one in done:
         if one.problem:
             print(f"kvdoctor: not imported: {one.problem}", file=sys.stderr)
         elif not options.json:
             print(f"{one.record}: draft written to {one.written}")
     return USAGE if any(one.problem for one in done) else FOUND
+
+
+HANDLERS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "diagnose": _diagnose,
+    "explain": _explain,
+    "search": _search,
+    "prove": _prove,
+    "lint": _lint,
+    "new": _new,
+    "harvest": _harvest,
+    "import": _import,
+    "info": _info,
+    "screen": _screen,
+}

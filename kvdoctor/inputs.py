@@ -27,35 +27,75 @@ def load_knowledge(folders: Sequence[str]) -> Knowledge:
     return knowledge
 
 
+def exists(name: str) -> bool:
+    """Whether there is anything of this name; never raises, whatever the name holds."""
+    from os import path
+
+    try:
+        return path.lexists(name)
+    except ValueError:
+        return False
+
+
+def has_terminal_input() -> bool:
+    """Whether standard input is a terminal; False when it is closed."""
+    try:
+        return sys.stdin is not None and sys.stdin.isatty()
+    except ValueError:
+        return False
+
+
+def _has_pipe() -> bool:
+    return sys.stdin is not None and not sys.stdin.closed and not sys.stdin.isatty()
+
+
 def read_bytes(name: str) -> bytes:
     """The bytes of a file, or of standard input for "-". Raises InputError."""
-    if name == "-":
-        return sys.stdin.buffer.read()
     try:
+        if name == "-":
+            if sys.stdin is None:
+                raise InputError("standard input is closed", remedy="give a FILE")
+            return sys.stdin.buffer.read()
         with open(name, "rb") as stream:  # noqa: PTH123 (pathlib costs start-up time here)
             return stream.read()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise InputError(
-            f"cannot be read: {error.strerror or error}",
+            f"cannot be read: {getattr(error, 'strerror', None) or error}",
             file=name,
             remedy="give a file that you may read, or - for standard input",
         ) from error
 
 
-def sources_of(options: argparse.Namespace, knowledge: Knowledge) -> list[Source]:
-    """The named inputs, each with its side; standard input when it is a pipe and none is named."""
+def sources_of(
+    options: argparse.Namespace, knowledge: Knowledge
+) -> tuple[list[Source], tuple[InputError, ...]]:
+    """The named inputs, each with its side; standard input when it is a pipe and none is named.
+
+    What cannot be read is told on stderr and returned as well; the rest goes on. Raises InputError
+    when the only input cannot be read."""
     from kvdoctor.intake import read
     from kvdoctor.report import Source
 
     named = [(name, "this") for name in options.files]
     named += [(name, "prefill") for name in options.prefill]
     named += [(name, "decode") for name in options.decode]
-    if not named and not sys.stdin.isatty():
+    if sum(name == "-" for name, _ in named) > 1:
+        raise InputError("standard input can be named only once", remedy="give the others as files")
+    if not named and _has_pipe():
         named = [("-", "this")]
-    return [
-        Source(read(read_bytes(name), name, knowledge=knowledge.reading), side)
-        for name, side in named
-    ]
+    sources: list[Source] = []
+    unread: list[InputError] = []
+    for name, side in named:
+        try:
+            data = read_bytes(name)
+        except InputError as error:
+            if len(named) == 1:
+                raise
+            print(f"kvdoctor: {error}", file=sys.stderr)
+            unread.append(error)
+            continue
+        sources.append(Source(read(data, name, knowledge=knowledge.reading), side))
+    return sources, tuple(unread)
 
 
 def answers_of(sets: Sequence[str]) -> dict[str, object]:
@@ -69,11 +109,18 @@ def answers_of(sets: Sequence[str]) -> dict[str, object]:
     return answers
 
 
+def near_records(what: str, knowledge: Knowledge) -> str:
+    """A remedy that names the records closest to ``what``."""
+    from difflib import get_close_matches
+
+    names = get_close_matches(what, list(knowledge.records), n=3, cutoff=0.75)
+    names = names or [hit.id for hit in knowledge.search(what)[:3]]
+    return f"close: {', '.join(names)}" if names else "kvdoctor search WORDS lists records"
+
+
 def record_named(what: str, knowledge: Knowledge) -> str:
     """The id of the record meant by an id, a published id, a slug or a url. Raises InputError."""
     found = knowledge.resolve(what)
     if found is None:
-        near = ", ".join(hit.id for hit in knowledge.search(what)[:3])
-        remedy = f"close: {near}" if near else "kvdoctor search WORDS lists records"
-        raise InputError(f"no record {what!r}", remedy=remedy)
+        raise InputError(f"no record {what!r}", remedy=near_records(what, knowledge))
     return found

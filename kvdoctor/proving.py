@@ -51,7 +51,7 @@ def prove_command(options: argparse.Namespace, knowledge: Knowledge) -> int:
     record_id = record_named(options.record, knowledge)
     record = knowledge.records[record_id]
     options.prefill = options.decode = []
-    sources = sources_of(options, knowledge) if options.files else []
+    sources = sources_of(options, knowledge)[0] if options.files else []
     shown = report(
         read_sources(sources, knowledge),
         knowledge,

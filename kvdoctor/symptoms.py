@@ -50,7 +50,10 @@ def question_of(tree: Mapping[str, Any], name: str) -> Question:
     raw = tree["questions"][name]
     answers = tuple(
         Answer(
-            one["id"], one["text"], one.get("next", ""), tuple(one.get("records", ())),
+            one["id"],
+            one["text"],
+            one.get("next", ""),
+            tuple(one.get("records", ())),
             one.get("say", ""),
         )
         for one in raw["answers"]
@@ -131,8 +134,10 @@ def _text(standing: Standing, knowledge: Knowledge) -> str:
     lines = list(standing.told)
     if standing.question is not None:
         given = ",".join((*standing.given, "ANSWER"))
-        lines += [_question_text(standing.question),
-                  f"answer with: kvdoctor diagnose --symptom {given}"]
+        lines += [
+            _question_text(standing.question),
+            f"answer with: kvdoctor diagnose --symptom {given}",
+        ]
     for record in standing.records:
         lines.append(f"{record}: {knowledge.records[record].title}")
     if standing.records:
@@ -145,9 +150,14 @@ def _document(standing: Standing, knowledge: Knowledge) -> dict[str, Any]:
     return {
         "answers": list(standing.given),
         "told": list(standing.told),
-        "question": None if question is None else {
-            "id": question.id, "text": question.text, "check": question.check or None,
-            "metric": question.metric or None, "look": question.look or None,
+        "question": None
+        if question is None
+        else {
+            "id": question.id,
+            "text": question.text,
+            "check": question.check or None,
+            "metric": question.metric or None,
+            "look": question.look or None,
             "answers": [{"id": one.id, "text": one.text} for one in question.answers],
         },
         "records": [

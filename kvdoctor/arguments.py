@@ -1,0 +1,158 @@
+"""The options of every command. ``command`` in the result names the command that was chosen."""
+
+from __future__ import annotations
+
+import argparse
+
+from kvdoctor import __version__
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    made = argparse.ArgumentParser(
+        prog="kvdoctor",
+        description="From a vLLM log to the root cause of a KV-cache failure and a proven fix. "
+        "Offline and deterministic: no language model is used.",
+        epilog="Without a command the screen opens: kvdoctor LOG, or kubectl logs POD | kvdoctor.",
+    )
+    made.add_argument("-V", "--version", action="version", version=f"kvdoctor {__version__}")
+    commands = made.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    _add_screen(commands)
+    _add_diagnose(commands)
+    _add_lookups(commands)
+    _add_author_commands(commands)
+    return made
+
+
+def _add_inputs(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "files", nargs="*", metavar="FILE", help="log, traceback, command or YAML; - is stdin"
+    )
+    command.add_argument(
+        "--prefill",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a log or command of the prefill side",
+    )
+    command.add_argument(
+        "--decode",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a log or command of the decode side",
+    )
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="sets",
+        help="answer a question, or state a value (prefill.block_size=64); "
+        "NAME=? says that you cannot tell: the next check is tried",
+    )
+    _add_knowledge(command)
+
+
+def _add_knowledge(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--knowledge",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="private records that extend and override the shipped ones",
+    )
+
+
+def _add_screen(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    screen = commands.add_parser("screen", help="the full screen (the default)")
+    _add_inputs(screen)
+    screen.add_argument("--plain", action="store_true", help="a linear dialogue, no screen")
+    screen.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
+
+
+def _add_diagnose(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    diagnose = commands.add_parser(
+        "diagnose",
+        help="root cause, cause and fix on standard output",
+        epilog="Exit status: 0 a cause was found, 1 nothing known matched, 2 usage or unreadable "
+        "input, 3 identified but answers are missing.",
+    )
+    _add_inputs(diagnose)
+    diagnose.add_argument("--json", action="store_true", help="one JSON document per input")
+    diagnose.add_argument(
+        "--copy",
+        nargs="?",
+        const="",
+        metavar="FIX",
+        help="copy the first (or the named) fix to the clipboard",
+    )
+    diagnose.add_argument("--record", metavar="ID", help="diagnose for this record")
+    diagnose.add_argument(
+        "--symptom",
+        nargs="?",
+        const="",
+        metavar="ANSWERS",
+        help="no error message: walk the tree of symptoms",
+    )
+    diagnose.add_argument(
+        "--note",
+        choices=("markdown", "slack", "plain", "issue"),
+        help="an incident note instead of the report",
+    )
+    diagnose.add_argument(
+        "--hide-hosts",
+        action="store_true",
+        help="in the note: hosts, addresses and pods replaced by consistent tokens",
+    )
+
+
+def _add_lookups(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    explain = commands.add_parser("explain", help="a record, by id, published id, url or message")
+    explain.add_argument("what", nargs="+", metavar="ID")
+    explain.add_argument("--json", action="store_true")
+    _add_knowledge(explain)
+    search = commands.add_parser("search", help="records that speak of these words")
+    search.add_argument("words", nargs="+", metavar="WORD")
+    search.add_argument("--json", action="store_true")
+    _add_knowledge(search)
+    info = commands.add_parser("info", help="versions, counts and where everything lives")
+    info.add_argument("--json", action="store_true")
+    _add_knowledge(info)
+    prove = commands.add_parser("prove", help="ask the guard of your own vLLM installation")
+    prove.add_argument("record", metavar="ID")
+    prove.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="sets")
+    prove.add_argument("--python", metavar="PATH", help="interpreter that has vLLM")
+    prove.add_argument("--fix", metavar="FIX", help="the fix to prove (default: the first)")
+    prove.add_argument(
+        "--from",
+        dest="files",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="log to read the values from; - is stdin",
+    )
+    prove.add_argument("--seconds", type=int, default=180, help="time limit (default 180)")
+    prove.add_argument("--json", action="store_true")
+    _add_knowledge(prove)
+
+
+def _add_author_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    lint = commands.add_parser("lint", help="check records: form, reach, examples")
+    lint.add_argument("paths", nargs="*", metavar="PATH")
+    lint.add_argument("--json", action="store_true")
+    _add_knowledge(lint)
+    new = commands.add_parser("new", help="print a fresh record to fill in")
+    new.add_argument("id", metavar="ID")
+    new.add_argument("--out", metavar="FOLDER", help="write FOLDER/ID.yaml instead")
+    bring = commands.add_parser("import", help="published records (JSON or page text) to drafts")
+    bring.add_argument("files", nargs="+", metavar="FILE")
+    bring.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="where the drafts go (default: your private knowledge folder)",
+    )
+    bring.add_argument("--json", action="store_true")
+    harvest = commands.add_parser("harvest", help="vLLM source trees to the catalogue of sites")
+    harvest.add_argument("sources", nargs="+", metavar="SOURCE")
+    harvest.add_argument("--out", metavar="FOLDER", required=True)
