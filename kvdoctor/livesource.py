@@ -42,6 +42,20 @@ def installed(places: Iterable[Path] | None = None) -> Installed | None:
     return None
 
 
+def installed_anywhere() -> Installed | None:
+    """Like :func:`installed`, but first where the ``vllm`` command on PATH or the active
+    environment keeps its packages: that is the vLLM that the user runs."""
+    from kvdoctor.proof.interpreter import find_python
+
+    python = find_python().path
+    if python:
+        root = Path(python).absolute().parent.parent
+        found = installed(sorted(root.glob("lib/python3*/*-packages")))
+        if found is not None:
+            return found
+    return installed()
+
+
 def _usual() -> Iterator[Path]:
     yield from (Path(one) for one in sys.path if one)
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):

@@ -1,4 +1,7 @@
-"""The report as plain text: standard output, and every place that has no screen."""
+"""The report as plain text: standard output, and every place that has no screen.
+
+Read at 3 a.m. in 80 columns: what it is, why, what to do; then what proves it.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,16 @@ from kvdoctor.diagnose import Broken, Cause, NoCause
 from kvdoctor.document import next_step
 from kvdoctor.fix import Proof
 from kvdoctor.knowledge import Knowledge
-from kvdoctor.match import Match
+from kvdoctor.match import Evidence, Match
 from kvdoctor.report import OfferedFix, Report, input_spec
 from kvdoctor.terminal import clean
 from kvdoctor.values.value import Value
 
-WIDTH = 88
-LONGEST_LINE = 240  # of evidence and messages; the JSON has them whole
+WIDTH = 80
+MESSAGE_LIMIT = 400  # characters of a message; the JSON has it whole
 VALUE_LIMIT = 24
+ALSO_LIMIT = 6
+UNVERIFIED = "unverified"  # the verdict on advice of an imported draft
 
 PROOF_WORDS = {
     "ran": "the guard of your own vLLM accepted these values",
@@ -25,6 +30,18 @@ PROOF_WORDS = {
     "source": "read in vLLM's source",
     "unproven": "UNPROVEN: not shown to work",
 }
+_STYLES = {"trouble": "1;31", "good": "1;32", "head": "1", "warn": "1;33", "quiet": "2"}
+
+
+class Styled(str):
+    """A line that is ours from end to end and so may carry a colour."""
+
+    style: str
+
+    def __new__(cls, text: str, style: str = "head") -> Styled:
+        made = super().__new__(cls, text)
+        made.style = style
+        return made
 
 
 def proof_words(proof: Proof) -> str:
@@ -36,25 +53,43 @@ def proof_words(proof: Proof) -> str:
     return f"{words}{span}" + (f": {proof.note}" if proof.note else "")
 
 
-def report_text(shown: Report, knowledge: Knowledge) -> str:
-    """The whole report, best finding first, nothing that a terminal would act on."""
-    parts: list[str] = []
+def report_text(shown: Report, knowledge: Knowledge, *, colour: bool = False) -> str:
+    """The whole report, best finding first, nothing that a terminal would act on but, with
+    ``colour``, our own few colours on our own headings."""
+    lines: list[str] = []
     if not shown.findings and shown.record is None:
-        parts += _nothing(shown)
+        lines += _nothing(shown)
     else:
-        parts += _findings(shown)
-        parts += _cause(shown)
-        parts += _fixes(shown)
-    parts += _links(
+        lines += _findings(shown)
+        lines += _cause(shown)
+        lines += _questions(shown)
+        lines += _fixes(shown)
+        lines += _evidence(shown)
+        lines += _values(shown)
+        lines += _withheld(shown)
+        lines += _published(shown)
+        lines += _unrecorded(shown, knowledge)
+        lines += _others(shown)
+    lines += _links(
         "NOTED, no trouble",
         ((str(one.record), f"line {one.number}: {one.title}") for one in shown.notices),
     )
-    parts += _walk(shown)
-    parts.append("kvdoctor is offline and deterministic; no language model was used.")
-    return clean("\n".join(parts))
+    lines += _walk(shown)
+    lines.append(
+        Styled("kvdoctor is offline and deterministic; no language model was used.", "quiet")
+    )
+    return "\n".join(_drawn(line, colour) for line in lines)
 
 
-def _wrapped(text: str, indent: str = "  ", first: str | None = None) -> list[str]:
+def _drawn(line: str, colour: bool) -> str:
+    text = clean(line).replace("\n", " ")
+    if colour and isinstance(line, Styled) and text:
+        return f"\x1b[{_STYLES[line.style]}m{text}\x1b[0m"
+    return text
+
+
+def wrapped(text: str, indent: str = "  ", first: str | None = None) -> list[str]:
+    """``text`` in lines of at most :data:`WIDTH` columns; a longer word keeps its line whole."""
     head = indent if first is None else first
     lines: list[str] = []
     for paragraph in text.splitlines() or [""]:
@@ -70,13 +105,27 @@ def _wrapped(text: str, indent: str = "  ", first: str | None = None) -> list[st
     return lines
 
 
-def cut(text: str, limit: int = LONGEST_LINE) -> str:
+def cut(text: str, limit: int = MESSAGE_LIMIT) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _head(word: str, text: str, style: str) -> list[str]:
+    """A heading with its text, wrapped; every line of it in one colour."""
+    return [Styled(line, style) for line in wrapped(f"{word}: {text}", "  ", "")]
 
 
 def _nothing(shown: Report) -> list[str]:
     lines = sum(len(source.paste.lines) for source in shown.sources)
-    return [f"NO KNOWN TROUBLE in {lines} lines.", *_release(shown), ""]
+    if not any(source.paste.size for source in shown.sources):
+        return [
+            Styled("NOTHING TO READ: the input is empty."),
+            *wrapped("Did the command before the pipe fail? Its error went to the terminal."),
+            "",
+        ]
+    found = [Styled(f"NO KNOWN TROUBLE in {lines} line{'' if lines == 1 else 's'}.")]
+    notes = [note for source in shown.sources for note in source.paste.notes]
+    told = [line for note in notes for line in wrapped(note, "    ", "  note: ")]
+    return [*found, *_release(shown), *told, ""]
 
 
 def _release(shown: Report) -> list[str]:
@@ -88,71 +137,91 @@ def _release(shown: Report) -> list[str]:
     else:
         name = f"{release.candidates[0]} to {release.candidates[-1]}"
     patched = ", but its lines do not fit: a patched build" if release.patched else ""
-    return [f"  vLLM {name} (known from its {release.how}{patched})"]
-
-
-def _findings(shown: Report) -> list[str]:
-    if not shown.findings:
-        return [f"RECORD {shown.record.id}: {shown.record.title}", ""] if shown.record else []
-    first = shown.finding or shown.findings[0]
-    lines = _finding(first) + _release(shown) + [""]
-    others = [one for one in shown.findings if one is not first]
-    if others:
-        lines.append("ALSO SEEN")
-        for other in others[:6]:
-            word = "consequence" if other.role == "consequence" else "also"
-            lines.append(f"  line {other.number:<6} {word:12} {cut(other.title, 100)}")
-        if len(others) > 6:
-            lines.append(f"  … and {len(others) - 6} more (--json lists all)")
-        lines.append("")
-    return lines
+    return wrapped(f"vLLM {name} (known from its {release.how}{patched})")
 
 
 _ROLE_WORDS = {"root_cause": "ROOT CAUSE", "consequence": "ONLY A CONSEQUENCE", "also": "SEEN"}
 
 
-def _finding(one: Match) -> list[str]:
+def _findings(shown: Report) -> list[str]:
+    one = shown.finding or (shown.findings[0] if shown.findings else None)
+    if one is None or (shown.finding is None and shown.record is not None):
+        record = shown.record
+        return [*_head("RECORD", f"{record.id}: {record.title}", "head"), ""] if record else []
+    lines: list[str] = []
+    if one.role == "consequence" and one.hint:
+        lines += _head("ROOT CAUSE", "not in this text. It stands in another log:", "trouble")
+        lines += [*wrapped(one.hint), ""]
     sure = "" if one.confidence >= 0.9 else f"  [confidence {one.confidence:.0%}]"
-    lines = [f"{_ROLE_WORDS[one.role]}: {one.title}{sure}"]
+    style = "trouble" if one.role == "root_cause" else "head"
+    lines += _head(_ROLE_WORDS[one.role], one.title + sure, style)
+    lines += _error(one)
+    lines += wrapped(_where(one), "    ", "  ")
+    if one.owner not in ("vllm", ""):
+        lines.append(f"  raised by {one.owner}, not by vLLM")
+    if one.hint and one.role != "consequence":
+        lines += wrapped(one.hint, "    ", "  → ")
+    for text in one.similar[:3]:
+        lines += wrapped(f"similar wording (a guess): {cut(text, 160)}", "    ", "  ")
+    return [*lines, *_release(shown), ""]
+
+
+def _error(one: Match) -> list[str]:
     head = f"{one.exception}: " if one.exception else ""
-    lines += _wrapped(cut(head + (one.message or "(no message)")))
+    lines: list[str] = []
+    if one.message != one.title:
+        lines += wrapped(cut(head + (one.message or "(no message)")), "    ", "  ")
+    elif one.exception:
+        lines.append(f"  {one.exception}")
     if one.place is not None:
         where = f"{one.place.file}:{one.place.line}" if one.place.line else one.place.file
         function = f" in {one.place.function}" if one.place.function else ""
-        lines.append(f"  at {where}{function}")
+        if len(where + function) + 5 > WIDTH:
+            lines += [f"  at {where}", f"    {function}" if function else ""][: 1 + bool(function)]
+        else:
+            lines.append(f"  at {where}{function}")
+    return lines
+
+
+def _where(one: Match) -> str:
     many = f", {one.count} times" if one.count > 1 else ""
     ranks = f" ({', '.join(one.processes)})" if len(one.processes) > 1 else ""
     process = f", process {one.process}" if one.process else ""
-    lines.append(f"  {one.source} line {one.number}{process}{many}{ranks}")
-    if one.owner not in ("vllm", ""):
-        lines.append(f"  raised by {one.owner}, not by vLLM")
-    if one.hint:
-        lines += _wrapped(one.hint, first="  → ", indent="    ")
-    for item in one.evidence:
-        lines.append(f"  {item.number:>6} | {cut(item.text)}")
-    for text in one.similar[:3]:
-        lines += _wrapped(f"similar wording (a guess): {cut(text, 160)}")
-    return lines
+    source = "standard input" if one.source == "-" else one.source
+    return f"{source} line {one.number}{process}{many}{ranks}"
+
+
+def _others(shown: Report) -> list[str]:
+    first = shown.finding or (shown.findings[0] if shown.findings else None)
+    others = [one for one in shown.findings if one is not first]
+    if not others:
+        return []
+    lines: list[str] = [Styled("ALSO SEEN")]
+    for other in others[:ALSO_LIMIT]:
+        word = "" if other.role == "also" else f" ({other.role.replace('_', ' ')})"
+        lines += wrapped(cut(f"{other.title}{word}", 140), " " * 14, f"  line {other.number:<6} ")
+    if len(others) > ALSO_LIMIT:
+        lines.append(f"  … and {len(others) - ALSO_LIMIT} more (--json lists all)")
+    return [*lines, ""]
 
 
 def _cause(shown: Report) -> list[str]:
     if shown.record is None:
-        return ["No record covers this error yet.", ""] if shown.findings else []
+        only = shown.finding is not None and shown.finding.role == "consequence"
+        return [] if only or not shown.findings else ["No record covers this error yet.", ""]
     lines: list[str] = []
     if isinstance(shown.outcome, Cause):
-        lines.append("CAUSE")
-        lines += _wrapped(shown.outcome.text.strip())
+        lines += [Styled("CAUSE"), *wrapped(shown.outcome.text.strip())]
     else:
-        lines += ["WHAT IT MEANS", *_wrapped(shown.record.summary.strip())]
+        lines += [Styled("WHAT IT MEANS"), *wrapped(shown.record.summary.strip())]
     if isinstance(shown.outcome, Broken):
-        lines += _wrapped(f"This record is broken: {shown.outcome.reason}")
+        lines += wrapped(f"This record is broken: {shown.outcome.reason}")
     if isinstance(shown.outcome, NoCause):
-        lines += _wrapped("None of its causes fits these values.")
-    lines += ["", *_values(shown), *_questions(shown)]
+        lines += wrapped("None of its causes fits these values.")
     step = next_step(shown)
     if step and not shown.fixes:
-        lines += ["NEXT STEP", *_wrapped(step.strip()), ""]
-    return lines
+        lines += ["", Styled("NEXT STEP"), *wrapped(step.strip())]
+    return [*lines, ""]
 
 
 def value_source(value: Value) -> str:
@@ -171,68 +240,166 @@ def value_source(value: Value) -> str:
 def _values(shown: Report) -> list[str]:
     if shown.facts is None or not shown.facts.known:
         return []
-    lines = ["VALUES"]
-    for name, value in list(shown.facts.known.items())[:VALUE_LIMIT]:
-        side = f" ({value.side})" if value.side != "this" else ""
-        lines.append(f"  {name + side:42} {cut(str(value.value), 60):24} {value_source(value)}")
+    rows = [
+        (
+            f"{name} ({value.side})" if value.side != "this" else name,
+            cut(" ".join(str(value.value).split()), 40),
+            value_source(value),
+        )
+        for name, value in list(shown.facts.known.items())[:VALUE_LIMIT]
+    ]
+    names = min(36, max(len(name) for name, _, _ in rows))
+    values = min(16, max(len(value) for _, value, _ in rows))
+    lines: list[str] = [Styled("VALUES")]
+    for name, value, source in rows:
+        row = f"  {name:{names}}  {value:{values}}  "
+        lines += (
+            [row.rstrip(), *wrapped(source, "      ")]
+            if len(row + source) > WIDTH
+            else [row + source]
+        )
     return [*lines, ""]
 
 
 def _questions(shown: Report) -> list[str]:
     if not shown.asks:
         return []
-    lines = ["STILL NEEDED"]
+    lines: list[str] = [Styled("STILL NEEDED", "warn")]
     for name in shown.asks:
         spec = input_spec(shown, name)
         offered = shown.facts.offered.get(name) if shown.facts else None
         usual = f" (usually {offered.value})" if offered is not None else ""
         side = f" [{spec.side}]" if spec.side in ("prefill", "decode", "both") else ""
-        lines += _wrapped(f"--set {name}=…   {spec.ask}{side}{usual}", indent="      ", first="  ")
+        choices = f" ({', '.join(spec.choices)})" if spec.choices else ""
+        lines += wrapped(f"--set {name}=…   {spec.ask}{side}{choices}{usual}", "      ", "  ")
         if spec.find:
-            lines += _wrapped(f"find it: {spec.find}", indent="      ")
+            lines += wrapped(f"find it: {spec.find}", "      ")
+    lines += wrapped(f"Cannot tell? --set {shown.asks[0]}=? tries the next check.")
     return [*lines, ""]
 
 
 def _fixes(shown: Report) -> list[str]:
-    lines: list[str] = []
-    for position, one in enumerate(shown.fixes, 1):
-        lines += _fix(position, one)
-    if shown.withheld:
-        lines.append("NOT OFFERED")
-        for held in shown.withheld:
-            asks = f" (needs {', '.join(held.asks)})" if held.asks else ""
-            lines += _wrapped(f"{held.title}: {held.why}{asks}", indent="    ", first="  ")
-        lines.append("")
-    if shown.record is not None:
-        lines += _published(shown)
-    return lines
+    return [line for position, one in enumerate(shown.fixes, 1) for line in _fix(position, one)]
 
 
 def _fix(position: int, one: OfferedFix) -> list[str]:
     fix = one.fix
     side = f" [{fix.side}]" if fix.side in ("prefill", "decode", "both", "router") else ""
-    lines = [f"FIX {position}: {fix.title}{side}   ({fix.id})"]
+    style = "warn" if fix.proof.level == "unproven" else "good"
+    lines = _head(f"FIX {position}", f"{fix.title}{side}  ({fix.id})", style)
     lines += [f"    {line}" for line in fix.snippet.splitlines()]
-    lines += _wrapped(f"proof: {proof_words(fix.proof)}", indent="    ", first="  ")
-    lines += _wrapped(f"costs: {fix.changes.strip()}", indent="    ", first="  ")
+    lines += wrapped(f"proof: {proof_words(fix.proof)}", "    ", "  ")
+    lines += wrapped(f"costs: {fix.changes.strip()}", "    ", "  ")
     if one.after:
         origin = " (put together from the log's arguments)" if one.restated else ""
         lines.append(f"  your command{origin}:")
-        lines += [f"    {sign} {cut(line)}" for sign, line in one.changes]
+        lines += [f"    {sign} {line}" for sign, line in one.changes]
     for link in one.breaks:
-        lines += _wrapped(f"WARNING: with this fix vLLM would stop at {link.record}: {link.why}")
+        warning = f"WARNING: with this fix vLLM would stop at {link.record}: {link.why}"
+        lines += [Styled(line, "warn") for line in wrapped(warning)]
+    return [*lines, ""]
+
+
+def _evidence(shown: Report) -> list[str]:
+    finding = shown.finding
+    if finding is None or not finding.evidence:
+        return []
+    lines: list[str] = [Styled("EVIDENCE")]
+    again: dict[str, list[int]] = {}  # the same words in other lines: their numbers are enough
+    for item in finding.evidence:
+        again.setdefault(" ".join(_bare(item, shown).split()), []).append(item.number)
+    for item in finding.evidence:
+        numbers = again.pop(" ".join(_bare(item, shown).split()), [])
+        if numbers:
+            lines += evidence_lines(item, shown)
+        if len(numbers) > 1:
+            lines.append(f"         | the same in line {', '.join(map(str, numbers[1:]))}")
+    return [*lines, ""]
+
+
+def evidence_lines(item: Evidence, shown: Report) -> list[str]:
+    """A line of the input within two rows: whole when it fits, else without its log prefix."""
+    text = " ".join(item.text.split())
+    if len(text) > WIDTH - 11:
+        text = " ".join(_bare(item, shown).split()) or text
+    rows = textwrap.wrap(text, WIDTH - 11, break_on_hyphens=False, max_lines=2, placeholder=" …")
+    first, *more = rows or [""]
+    return [f"  {item.number:>6} | {first}", *(f"         | {row}" for row in more)]
+
+
+def _bare(item: Evidence, shown: Report) -> str:
+    for source in shown.sources:
+        paste = source.paste
+        if paste.name == item.source and 0 < item.number <= len(paste.lines):
+            return paste.lines[item.number - 1].text
+    return item.text
+
+
+def _withheld(shown: Report) -> list[str]:
+    if not shown.withheld:
+        return []
+    lines: list[str] = [Styled("NOT OFFERED")]
+    for held in shown.withheld:
+        asks = f" (needs {', '.join(held.asks)})" if held.asks else ""
+        lines += wrapped(f"{held.title}: {held.why}{asks}", "    ", "  ")
     return [*lines, ""]
 
 
 def _published(shown: Report) -> list[str]:
     if shown.record is None:
         return []
-    lines: list[str] = []
+    wrong: list[str] = []
+    unchecked: list[str] = []
     for published in shown.record.published:
         for says, verdict, instead in published.advice:
-            if verdict != "true":
-                lines += _wrapped(f'"{says}": {instead or verdict}', indent="    ", first="  ")
-    return ["PUBLISHED ADVICE THAT DOES NOT HOLD", *lines, ""] if lines else []
+            if verdict == UNVERIFIED:
+                unchecked += wrapped(f'"{says}"', "    ", "  ")
+            elif verdict != "true":
+                wrong += wrapped(f'"{says}": {instead or verdict}', "    ", "  ")
+    lines: list[str] = []
+    if wrong:
+        lines += [Styled("PUBLISHED ADVICE THAT DOES NOT HOLD"), *wrong, ""]
+    if unchecked:
+        lines += [Styled("PUBLISHED ADVICE, never verified", "warn"), *unchecked, ""]
+    return lines
+
+
+def _unrecorded(shown: Report, knowledge: Knowledge) -> list[str]:
+    """For an error without a record: its site, the live source of it, and what to collect."""
+    finding = shown.finding
+    if finding is None or finding.record is not None or finding.role == "consequence":
+        return []
+    from kvdoctor.unrecorded import COLLECT, unrecorded
+
+    about = unrecorded(shown, knowledge)
+    lines: list[str] = []
+    if about is not None:
+        lines += wrapped(_history(about.since, about.until, about.newest))
+        if about.source and about.found is not None:
+            build = f"vLLM {about.found.release}" if about.found.release else "the installed vLLM"
+            lines += ["", Styled(f"THE GUARD, as it stands in {build} here")]
+            for one in about.source:
+                lines.append(f"  {'>' if one.marked else ' '} {one.number:>5} | {one.text}")
+        if about.near:
+            lines += ["", Styled(f"OTHER ERRORS of {about.function}")]
+            for near in about.near:
+                lines += wrapped(cut(near.text, 150), " " * 14, f"  line {near.line:<6} ")
+        if about.records:
+            lines += ["", Styled("RECORDS of the same file or folder")]
+            for record, title in about.records:
+                lines += wrapped(f"{record}: {title}", "    ", "  ")
+        lines.append("")
+    lines.append(Styled("TO COLLECT for a report (--note issue writes its draft)"))
+    lines += [line for text in COLLECT for line in wrapped(text, "    ", "  - ")]
+    return [*lines, ""]
+
+
+def _history(since: str, until: str, newest: str) -> str:
+    if not since:
+        return "No release known here has this error at this place: a patched or other build."
+    if until:
+        return f"This error exists in vLLM {since} to {until}; later releases do not have it."
+    return f"This error exists since vLLM {since}, and still in {newest}."
 
 
 def _walk(shown: Report) -> list[str]:
@@ -253,5 +420,5 @@ def _walk(shown: Report) -> list[str]:
 def _links(head: str, items: Iterable[tuple[str, str]]) -> list[str]:
     lines: list[str] = []
     for record, text in items:
-        lines += _wrapped(f"{record}: {text.strip()}", indent="    ", first="  ")
-    return [head, *lines, ""] if lines else []
+        lines += wrapped(f"{record}: {text.strip()}", "    ", "  ")
+    return [Styled(head), *lines, ""] if lines else []

@@ -1,0 +1,118 @@
+"""An error that no record covers still has a site: since when it exists, what it guards, what
+stands around it, which records speak of the same file, and what to collect for a report."""
+
+from __future__ import annotations
+
+from kvdoctor.data import dataclass
+from kvdoctor.knowledge import Knowledge
+from kvdoctor.livesource import Installed, SourceLine, excerpt, installed_anywhere
+from kvdoctor.match import Match
+from kvdoctor.report import Report
+from kvdoctor.sitehit import SiteHit
+
+NEAR_LIMIT = 6
+COLLECT = (
+    "the whole log of every process of both sides, from start to failure",
+    "both launch commands, with the environment variables that start with VLLM_",
+    "the output of `vllm collect-env`",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """Another error of the same function: what it says and where it stands."""
+
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unrecorded:
+    """``since`` and ``until``: first and last known release with this site, "" when no release
+    that we know has it; ``until`` is "" too when the newest one still has it. ``source`` is the
+    live text around the guard from the vLLM found in ``found``."""
+
+    file: str
+    function: str
+    line: int
+    since: str
+    until: str
+    newest: str
+    near: tuple[Nearby, ...] = ()
+    records: tuple[tuple[str, str], ...] = ()  # (id, title) of records of the same file
+    found: Installed | None = None
+    source: tuple[SourceLine, ...] = ()
+    collect: tuple[str, ...] = COLLECT
+
+
+def unrecorded(shown: Report, knowledge: Knowledge, *, live: bool = True) -> Unrecorded | None:
+    """What can be said of the finding at hand; None when it has a record or no place in vLLM.
+
+    ``live``: look for an installed vLLM and read the guard's source there."""
+    finding = shown.finding
+    if finding is None or finding.record is not None:
+        return None
+    place = finding.vllm_place or finding.place
+    if place is None or not place.file.startswith("vllm/"):
+        return None
+    function = place.function.rpartition(".")[2]
+    sites = knowledge.sites.in_function(place.file, function) if function else ()
+    since, until = _span(finding, sites)
+    newest = knowledge.sites.releases[-1] if knowledge.sites.releases else ""
+    found = installed_anywhere() if live else None
+    code = _code(shown, finding, place.file, place.line)
+    return Unrecorded(
+        place.file,
+        function,
+        place.line,
+        since,
+        "" if until == newest else until,
+        newest,
+        tuple(
+            Nearby(one.template or one.code, one.line)
+            for one in sites
+            if one.template != finding.template and (one.template or one.code)
+        )[:NEAR_LIMIT],
+        _records_of(place.file, knowledge),
+        found,
+        excerpt(found, place.file, place.line, code) if found is not None else (),
+    )
+
+
+def _span(finding: Match, sites: tuple[SiteHit, ...]) -> tuple[str, str]:
+    """First and last release of the site, in any wording where the catalogue knows its history."""
+    for site in sites:
+        if finding.template and site.template == finding.template and site.since:
+            return site.since, site.until
+    releases = finding.place.releases if finding.place is not None else ()
+    return (releases[0], releases[-1]) if releases else ("", "")
+
+
+def _code(shown: Report, finding: Match, file: str, line: int) -> str:
+    """The source line that the traceback prints for this place, "" when it prints none."""
+    for source in shown.sources:
+        if source.paste.name != finding.source:
+            continue
+        for failure in source.paste.failures:
+            if failure.number != finding.number:
+                continue
+            for frame in reversed(failure.frames):
+                if frame.module == file and frame.line == line:
+                    return frame.code
+    return ""
+
+
+def _records_of(file: str, knowledge: Knowledge) -> tuple[tuple[str, str], ...]:
+    """Records whose errors are raised in the same file, else in the same folder."""
+    folder = file.rpartition("/")[0] + "/"
+    same: list[tuple[str, str]] = []
+    near: list[tuple[str, str]] = []
+    for record in knowledge.records.values():
+        if record.status == "retired":
+            continue
+        files = [seen.raised_in.partition(":")[0] for seen in record.seen_in]
+        if file in files:
+            same.append((record.id, record.title))
+        elif folder.count("/") > 3 and any(one.startswith(folder) for one in files):
+            near.append((record.id, record.title))
+    return tuple(same or near)[:NEAR_LIMIT]
