@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from kvdoctor import __version__
@@ -17,15 +18,25 @@ EVIDENCE_WIDTH = 300
 FORMATS = ("markdown", "slack", "plain", "issue")
 
 
-def incident_note(shown: Report, knowledge: Knowledge, form: str = "markdown") -> str:
-    """The note in one of :data:`FORMATS`. Pasted text is escaped for that format."""
+def incident_note(
+    shown: Report, knowledge: Knowledge, form: str = "markdown", *, hide_hosts: bool = False
+) -> str:
+    """The note in one of :data:`FORMATS`. Pasted text is escaped for that format.
+
+    ``hide_hosts``: hosts, addresses and pods become tokens, the same name always the same one."""
     builder = {
         "markdown": _markdown,
         "slack": _slack,
         "plain": _plain,
         "issue": _issue,
     }[form]
-    return clean(builder(shown, knowledge)).rstrip() + "\n"
+    text = clean(builder(shown, knowledge)).rstrip() + "\n"
+    if not hide_hosts:
+        return text
+    from kvdoctor.hiding import Hider
+
+    pods = {line.pod for source in shown.sources for line in source.paste.lines if line.pod}
+    return Hider(pods).hide(text)
 
 
 def _title(shown: Report) -> str:
@@ -83,9 +94,13 @@ def inline(text: str) -> str:
     return f"{ticks}{space}{flat}{space}{ticks}" if flat else "(none)"
 
 
+def _flat(text: str) -> str:
+    return text.replace("\n", " ").rstrip()
+
+
 def _evidence(finding: Match) -> str:
     return "\n".join(
-        f"{item.number:>6} | {cut(item.text, EVIDENCE_WIDTH)}" for item in finding.evidence
+        f"{item.number:>6} | {cut(_flat(item.text), EVIDENCE_WIDTH)}" for item in finding.evidence
     )
 
 
@@ -94,27 +109,48 @@ def _markdown(shown: Report, knowledge: Knowledge) -> str:
 
 
 def _bold_markdown(text: str) -> str:
-    return f"**{escaped(text)}**"
+    return f"**{escaped(' '.join(text.split()))}**"
+
+
+_LINE_START = re.compile(r"^([ \t]*)([-+=]|\d{1,9}(?=[.)]))", re.MULTILINE)
 
 
 def escaped(text: str) -> str:
     """``text`` as Markdown prose that shows itself and starts no construct, link or HTML."""
-    return "".join(f"\\{one}" if one in "\\`*_{}[]<>#|!~@" else one for one in text)
+    shown = "".join(
+        f"\\{one}" if one in "\\`*_{}[]<>#|!~@" else "&amp;" if one == "&" else one for one in text
+    )
+    shown = shown.replace("://", "\\://").replace("www.", "www\\.")
+    return _LINE_START.sub(_at_start, shown)
+
+
+def _at_start(found: re.Match[str]) -> str:
+    """A list, a heading's underline or an indented block begins only at the start of a line."""
+    sign = found[2]
+    return f"{sign}\\" if sign.isdigit() else f"\\{sign}"
+
+
+_MENTION = re.compile(r"@(channel|here|everyone)\b", re.IGNORECASE)
 
 
 def _slack(shown: Report, knowledge: Knowledge) -> str:
-    def prose(text: str) -> str:
+    def entities(text: str) -> str:
         return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
+    def prose(text: str) -> str:
+        """Slack has no escape for its signs: look-alikes that start no code, bold or mention."""
+        plain = entities(text).replace("`", "'").replace("*", "∗").replace("~", "∼")
+        return _MENTION.sub(r"(at)\1", plain)
+
     def code(text: str) -> str:
-        flat = prose(" ".join(text.split())).replace("`", "'")
+        flat = entities(" ".join(text.split())).replace("`", "'")
         return f"`{flat}`" if flat else "(none)"
 
     def block(text: str) -> str:
-        return f"```\n{prose(text).replace('```', chr(39) * 3)}\n```"
+        return f"```\n{entities(text).replace('```', chr(39) * 3)}\n```"
 
     def bold(text: str) -> str:
-        return f"*{prose(text).replace('*', '∗')}*"
+        return f"*{prose(' '.join(text.split()))}*"
 
     return _rich(shown, "", code, block, bold, prose)
 
@@ -168,7 +204,7 @@ def _value_lines(shown: Report) -> list[str]:
     if shown.facts is None:
         return []
     return [
-        f"{name} = {value.value}   {value_source(value)}"
+        f"{name} = {_flat(str(value.value))}   {value_source(value)}"
         for name, value in shown.facts.known.items()
     ]
 
@@ -185,8 +221,8 @@ def _issue(shown: Report, knowledge: Knowledge) -> str:
     owner = finding.owner if finding is not None and finding.owner else "vllm"
     error = _error(finding) if finding is not None else _title(shown)
     lines = [
-        f"<!-- draft of a report to {escaped(owner)} -->",
-        f"# [Bug] {escaped(cut(error, 120))}",
+        f"<!-- draft of a report to {_word(owner)} -->",
+        f"# [Bug] {escaped(' '.join(cut(error, 120).split()))}",
         "",
         "## Environment",
         "",
@@ -223,6 +259,11 @@ def _issue(shown: Report, knowledge: Knowledge) -> str:
     ]
     lines.append(escaped(f"Prepared with kvdoctor {__version__} (no language model)."))
     return "\n".join(lines)
+
+
+def _word(text: str) -> str:
+    """``text`` for an HTML comment: letters, digits and single separators, nothing that ends it."""
+    return re.sub(r"[^\w.]+", "-", text)[:60]
 
 
 def _connector(shown: Report) -> str:
