@@ -13,6 +13,8 @@ import json
 import re
 from pathlib import Path
 
+from kvdoctor.keyed import KeyedFile
+
 TOKEN = 3  # characters of one line's hash
 PREFIX = 14  # characters of a message kept for its logger call
 
@@ -85,8 +87,8 @@ class Fingerprints:
 
     def __init__(self, folder: Path, releases: tuple[str, ...]) -> None:
         self.releases = releases
-        self._folder = folder
-        self._texts: dict[str, str] = {}
+        self._line_texts = KeyedFile(folder / "lines.txt")
+        self._head_texts = KeyedFile(folder / "heads.txt")
         self._lines: dict[str, list[list[str] | None] | None] = {}
         self._heads: dict[str, list[tuple[str, dict[int, list[int]]]]] = {}
 
@@ -137,13 +139,13 @@ class Fingerprints:
 
     def _arrays(self, module: str) -> list[list[str] | None] | None:
         if module not in self._lines:
-            text = self._entry("lines.txt", module)
+            text = self._line_texts.get(module)
             self._lines[module] = decode_lines(text) if text else None
         return self._lines[module]
 
     def _calls(self, name: str) -> list[tuple[str, dict[int, list[int]]]]:
         if name not in self._heads:
-            text = self._entry("heads.txt", name)
+            text = self._head_texts.get(name)
             calls: list[tuple[str, dict[int, list[int]]]] = []
             for prefix, runs in json.loads(text) if text else ():
                 lines: dict[int, list[int]] = {}
@@ -155,16 +157,3 @@ class Fingerprints:
                 calls.append((prefix, lines))
             self._heads[name] = calls
         return self._heads[name]
-
-    def _entry(self, file: str, key: str) -> str:
-        """The text behind ``key`` and a tab, on a line of its own."""
-        if file not in self._texts:
-            path = self._folder / file
-            self._texts[file] = "\n" + path.read_text("utf-8") if path.is_file() else "\n"
-        text = self._texts[file]
-        at = text.find(f"\n{key}\t") if key else -1
-        if at < 0:
-            return ""
-        start = at + len(key) + 2
-        end = text.find("\n", start)
-        return text[start : end if end >= 0 else None]

@@ -15,6 +15,7 @@ from typing import Any
 from kvdoctor.data import replace
 from kvdoctor.fingerprints import Fingerprints
 from kvdoctor.gramindex import PatternIndex
+from kvdoctor.keyed import KeyedFile, read_bytes
 from kvdoctor.record import Site
 from kvdoctor.sitehit import (
     ENOUGH,
@@ -46,19 +47,21 @@ class Sites:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        path = folder / "sites.json"
-        text = path.read_text("utf-8") if path.is_file() else ""
-        head, _, rows = text.partition('"rows":[\n')
-        about: dict[str, Any] = json.loads(f"{head.rstrip().rstrip(',')}}}") if head else {}
+        head, _, rows = read_bytes(folder / "sites.json").partition(b'"rows":[\n')
+        about: dict[str, Any] = json.loads(head.rstrip().rstrip(b",") + b"}") if head else {}
         self.releases: tuple[str, ...] = tuple(about.get("releases", ()))
         self._size = int(about.get("sites", 0))
         self._paths: list[str] = list(about.get("paths", ()))
-        self._rows: list[str] = rows.rpartition("\n]}")[0].split(",\n") if rows else []
+        self._text = b"\n" + rows.rpartition(b"\n]}")[0]  # one row a line, commas between them
+        self._entries = KeyedFile(folder / "places.txt")
         self._places: dict[str, tuple[Place, ...]] = {}
-        self._texts: dict[str, str] = {}
 
     def __len__(self) -> int:
         return self._size
+
+    @cached_property
+    def _rows(self) -> list[bytes]:
+        return self._text[1:].split(b",\n") if len(self._text) > 1 else []
 
     # -- by message -----------------------------------------------------------------------------
 
@@ -120,7 +123,7 @@ class Sites:
         path = self._folder / "index.json"
         if not path.is_file():
             return PatternIndex.build(())
-        return PatternIndex.from_json(json.loads(path.read_text("utf-8")))
+        return PatternIndex.from_json(json.loads(path.read_bytes()))
 
     # -- by frame -------------------------------------------------------------------------------
 
@@ -164,8 +167,14 @@ class Sites:
         return hit
 
     def _rows_of(self, site: str) -> list[list[Any]]:
-        start = f'["{site}"'
-        return [json.loads(row) for row in self._rows if row.startswith(start)]
+        start = f'\n["{site}"'.encode()
+        rows: list[list[Any]] = []
+        at = self._text.find(start)
+        while at >= 0:
+            end = self._text.find(b"\n", at + 1)
+            rows.append(json.loads(self._text[at : end if end >= 0 else None].rstrip(b",")))
+            at = self._text.find(start, end) if end >= 0 else -1
+        return rows
 
     # -- by what the intake stage found ---------------------------------------------------------
 
@@ -239,10 +248,11 @@ class Sites:
 
     def places(self, site: str) -> tuple[Place, ...]:
         """Everywhere the site stands or stood, newest release first."""
+        paths = set(self._entries.keys_with(f'["{site}"'))
         found = [
             place
             for path in self._paths
-            if f'["{site}"' in self._entry(path)
+            if path in paths
             for place in self._of_path(path)
             if place.site == site
         ]
@@ -324,7 +334,7 @@ class Sites:
 
     def _of_path(self, path: str) -> tuple[Place, ...]:
         if path not in self._places:
-            text = self._entry(path)
+            text = self._entries.get(path)
             rows = json.loads(text) if text else []
             self._places[path] = tuple(self._place(path, row) for row in rows)
         return self._places[path]
@@ -353,13 +363,3 @@ class Sites:
             self.releases[(whole & -whole).bit_length() - 1],
             self.releases[whole.bit_length() - 1],
         )
-
-    def _entry(self, path: str) -> str:
-        if not self._texts:
-            file = self._folder / "places.txt"
-            text = file.read_text("utf-8") if file.is_file() else ""
-            for line in text.splitlines():
-                name, _, rest = line.partition("\t")
-                self._texts[name] = rest
-            self._texts.setdefault("", "")
-        return self._texts.get(path, "")
