@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 import argparse
+import os
+from typing import Any
 
 from kvdoctor import __version__
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
-    made = argparse.ArgumentParser(
+class _Formatter(argparse.HelpFormatter):
+    """Asks for the terminal's width only; the standard one imports compression for that."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    stated = os.environ.get("COLUMNS", "")
+    if stated.isdecimal() and int(stated):
+        return int(stated)
+    try:
+        return os.get_terminal_size(1).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+class _Parser(argparse.ArgumentParser):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=_Formatter, **settings)
+
+
+def parser(command: str = "") -> argparse.ArgumentParser:
+    """The parser of the whole command line; of the common commands alone when one is named."""
+    made: argparse.ArgumentParser = _Parser(
         prog="kvdoctor",
         description="From a vLLM log to the root cause of a KV-cache failure and a proven fix. "
         "Offline and deterministic: no language model is used.",
@@ -17,10 +41,13 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("-V", "--version", action="version", version=f"kvdoctor {__version__}")
     commands = made.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    _add_screen(commands)
-    _add_diagnose(commands)
-    _add_lookups(commands)
-    _add_author_commands(commands)
+    common = {"screen": _add_screen, "diagnose": _add_diagnose}
+    for name, add in common.items():
+        if command not in common or command == name:
+            add(commands)
+    if command not in common:
+        _add_lookups(commands)
+        _add_author_commands(commands)
     return made
 
 

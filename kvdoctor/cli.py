@@ -6,6 +6,7 @@ Exit status: 0 a cause was found, 1 nothing known matched, 2 usage or unreadable
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -43,6 +44,9 @@ _OF_DIAGNOSE = ("--json", "--copy", "--note", "--record", "--symptom", "--hide-h
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        # Our own process is gone before its garbage matters; the caller's is not ours to tune.
+        gc.set_threshold(100_000, 20, 20)
     try:
         code = _run(arguments)
         if sys.stdout is not None:
@@ -88,7 +92,7 @@ def _run(arguments: list[str]) -> int:
         arguments.insert(0, "diagnose" if told else "screen")
     from kvdoctor.arguments import parser
 
-    return _handle(parser().parse_args(arguments))
+    return _handle(parser(arguments[0]).parse_args(arguments))
 
 
 def _handle(options: argparse.Namespace) -> int:
