@@ -21,6 +21,7 @@ from kvdoctor.inputs import (
     near_records,
     record_named,
     sources_of,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except OSError as error:
         _give_up()
-        return _told(str(InputError(error.strerror or str(error), file=str(error.filename or ""))))
+        place = str(error.filename or "the output")
+        return _told(str(InputError(error.strerror or str(error), file=place)))
     return code
 
 
@@ -71,9 +73,7 @@ def _give_up() -> None:
 
 
 def _told(problem: str) -> int:
-    from kvdoctor.terminal import clean
-
-    print(f"kvdoctor: {clean(problem)}", file=sys.stderr)
+    tell(problem)
     return USAGE
 
 
@@ -188,7 +188,7 @@ def _complain(
         from kvdoctor.answers import complaints
 
         for text in complaints(reports, answers, releases):
-            print(f"kvdoctor: {text}", file=sys.stderr)
+            tell(text)
 
 
 def _print_report(
@@ -237,7 +237,7 @@ def _copy_fix(wanted: str, reports: Sequence[Report]) -> None:
         remedy = f"fixes: {names}" if names else "no fix is offered here"
         raise InputError(f"--copy {wanted}: no such fix", remedy=remedy)
     if not fixes:
-        print("kvdoctor: nothing copied: no fix is offered here", file=sys.stderr)
+        tell("nothing copied: no fix is offered here")
         return
     if fixes[0].proof.level == "unproven" and not wanted:
         raise InputError("the only fix is unproven", remedy=f"name it: --copy {fixes[0].id}")
@@ -252,7 +252,7 @@ def _explain(options: argparse.Namespace) -> int:
     found = explanation(what, knowledge)
     if found is None:
         hint = near_records(what, knowledge)
-        print(f"kvdoctor: nothing known as {what!r} ({hint})", file=sys.stderr)
+        tell(f"nothing known as {what!r} ({hint})")
         return NO_MATCH
     if options.json:
         _print_json(found)
@@ -270,7 +270,7 @@ def _search(options: argparse.Namespace) -> int:
         for hit in hits:
             print(f"{hit.id:44} {hit.title}")
         if not hits:
-            print("kvdoctor: no record speaks of these words", file=sys.stderr)
+            tell("no record speaks of these words")
     return FOUND if hits else NO_MATCH
 
 
@@ -334,14 +334,15 @@ def _import(options: argparse.Namespace) -> int:
 
     from kvdoctor.data import asdict
     from kvdoctor.importing import import_files
-    from kvdoctor.load import private_folder
+    from kvdoctor.load import load, private_folder
 
-    done = import_files(options.files, Path(options.out) if options.out else private_folder())
+    folder = Path(options.out) if options.out else private_folder()
+    done = import_files(options.files, folder, load(private=False).sites)
     if options.json:
         _print_json([asdict(one) for one in done])
     for one in done:
         if one.problem:
-            print(f"kvdoctor: not imported: {one.problem}", file=sys.stderr)
+            tell(f"not imported: {one.problem}")
         elif not options.json:
             print(f"{one.record}: draft written to {one.written}")
     return USAGE if any(one.problem for one in done) else FOUND

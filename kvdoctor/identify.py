@@ -159,7 +159,8 @@ class Identifier:
                 evidence = self._before(entry)
                 if evidence is not None:
                     claims.append(_Claim(record, entry, None, 0.95, evidence))
-        claims.sort(key=lambda claim: (-claim.score, claim.record.id))
+        # A draft has nothing verified to say: it only speaks where no other record does.
+        claims.sort(key=lambda one: (one.record.status == "draft", -one.score, one.record.id))
         return _raised_here(claims, failure)
 
     def _score(self, record: Record, entry: Identify, hit: Hit, failure: Failure) -> float:
@@ -252,7 +253,7 @@ class Identifier:
             if evidence is None:
                 continue
             score = 0.97 if hit.literal_chars >= STRONG_LITERALS else 0.6
-            score += hit.literal_chars / 1_000_000
+            score += hit.literal_chars / 1_000_000 - (0.3 if owner.status == "draft" else 0.0)
             if best is None or score > best.score:
                 best = _Claim(owner, entry, hit, score, evidence)
         return best

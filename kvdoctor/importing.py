@@ -11,10 +11,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kvdoctor.data import dataclass
 from kvdoctor.errors import ImportedRecordError
+
+if TYPE_CHECKING:
+    from kvdoctor.sites import Sites
 
 SCHEMA_VERSION = 2
 LARGEST = 2_000_000  # bytes of one published record
@@ -234,14 +237,35 @@ def template_of(message: str) -> str:
     return _HOLE.sub(named, message)
 
 
-def draft(published: Published) -> Draft:
-    """A private record of status draft that loads, identifies the error and offers no fix."""
+def _example_log(published: Published, template: str) -> str:
+    """The message as it would stand in a log, its holes filled with made-up numbers."""
+    numbers = iter(range(1, 1000))
+    filled = _HOLE.sub(lambda found: str(next(numbers)), template)
+    return f"{published.exception}: {filled}" if published.exception else filled
+
+
+def _raised_in(published: Published, sites: Sites | None) -> list[dict[str, str]]:
+    """The place, when the function is known: from the quoted source, else from the catalogue."""
+    function = published.function
+    if not function and published.file and sites is not None:
+        example = _HOLE.sub("1", template_of(published.message))
+        hits = sites.by_message(example, published.exception)
+        names = [one.function for one in hits if one.file == published.file and one.function]
+        function = names[0].rpartition(".")[2] if names else ""
+    if not function or not re.fullmatch(r"[^:\s]+", published.file):
+        return []
+    return [{"vllm": "", "raised_in": f"{published.file}:{function}"}]
+
+
+def draft(published: Published, sites: Sites | None = None) -> Draft:
+    """A private record of status draft that loads, identifies the error and offers no fix.
+
+    ``sites``: vLLM's error sites, to name the function that the page does not name."""
     import yaml
 
     template = template_of(published.message)
     holes = list(dict.fromkeys(re.findall(r"\{(\w+)\}", template)))
     record_id = published.slug or f"published-{published.id}"
-    where = f"{published.file}:{published.function}".rstrip(":")
     identify: dict[str, Any] = {"message": template}
     if published.exception:
         identify["exception"] = published.exception
@@ -257,7 +281,7 @@ def draft(published: Published) -> Draft:
         "summary": _literal(
             f"Imported and unverified: {published.meaning or 'the page gives no explanation.'}"
         ),
-        "seen_in": [{"vllm": "", "raised_in": where}] if where else [],
+        "seen_in": _raised_in(published, sites),
         "identify": [identify],
         "inputs": {
             name: {
@@ -288,6 +312,13 @@ def draft(published: Published) -> Draft:
                 "advice": [{"says": one, "verdict": UNVERIFIED} for one in published.advice],
             }
         ],
+        "examples": [
+            {
+                "name": "made from the published message, not from a log",
+                "log": _example_log(published, template) + "\n",
+                "expect": {"check": "unverified"},
+            }
+        ],
     }
     head = "# Draft made from a published record. Nothing here is verified.\n"
     return Draft(
@@ -310,14 +341,16 @@ class Imported:
     problem: str = ""
 
 
-def import_files(files: Sequence[str], folder: Path) -> tuple[Imported, ...]:
+def import_files(
+    files: Sequence[str], folder: Path, sites: Sites | None = None
+) -> tuple[Imported, ...]:
     """Write a draft for every file that can be read; a bad file never stops the others."""
     done: list[Imported] = []
     for file in files:
         try:
             with open(file, "rb") as stream:  # noqa: PTH123
                 data = stream.read(LARGEST + 1)
-            made = draft(read_published(data, file))
+            made = draft(read_published(data, file), sites)
             target = folder / f"{made.id}.yaml"
             folder.mkdir(parents=True, exist_ok=True)
             if target.exists() and target.read_text(encoding="utf-8") != made.text:

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from kvdoctor.report import Source
 
 
+def tell(text: str) -> None:
+    """A problem, on stderr; nothing in it acts on the terminal."""
+    from kvdoctor.terminal import clean
+
+    print(f"kvdoctor: {clean(text)}", file=sys.stderr)
+
+
 def load_knowledge(folders: Sequence[str]) -> Knowledge:
     """The shipped and private knowledge; problems of private records are told on stderr."""
     from pathlib import Path
@@ -23,7 +30,7 @@ def load_knowledge(folders: Sequence[str]) -> Knowledge:
 
     knowledge = load([Path(folder) for folder in folders])
     for problem in knowledge.problems:
-        print(f"kvdoctor: left out: {problem}", file=sys.stderr)
+        tell(f"left out: {problem}")
     return knowledge
 
 
@@ -91,7 +98,7 @@ def sources_of(
         except InputError as error:
             if len(named) == 1:
                 raise
-            print(f"kvdoctor: {error}", file=sys.stderr)
+            tell(str(error))
             unread.append(error)
             continue
         sources.append(Source(read(data, name, knowledge=knowledge.reading), side))

@@ -192,8 +192,9 @@ def _join(parts: Sequence[_Part]) -> Knowledge:
     )
     index = PatternIndex.from_json(parts[0].compiled.header["index"]) if len(parts) == 1 else None
     wrappers, trees = _sheets(parts)
+    records = Records(rows)
     return Knowledge(
-        records=Records(rows),
+        records=records,
         wrappers=wrappers,
         symptoms=trees.get("symptoms", {}),
         problems=tuple(
@@ -201,7 +202,7 @@ def _join(parts: Sequence[_Part]) -> Knowledge:
             for part in parts
             for say, file, line, name, remedy in part.compiled.header["problems"]
         ),
-        published={k: v for p in parts for k, v in p.compiled.header["published"].items()},
+        published=_published(parts, records),
         trees=trees,
         known_entries=entries,
         known_relations=tuple(tuple(r) for p in parts for r in kept(p, "relations")),
@@ -210,6 +211,19 @@ def _join(parts: Sequence[_Part]) -> Knowledge:
         known_reach={row[0]: _reach(*row[1:]) for part in parts for row in kept(part, "reach")},
         known_index=index,
     )
+
+
+def _published(parts: Sequence[_Part], records: Records) -> dict[str, str]:
+    """Published names; an imported draft never takes a name from a record that was worked out."""
+    found: dict[str, str] = {}
+    for part in parts:
+        for name, record_id in part.compiled.header["published"].items():
+            known = found.get(name)
+            taken = known is not None and known in records and known != record_id
+            if taken and part.private and records[record_id].status == "draft":
+                continue
+            found[name] = record_id
+    return found
 
 
 def _reach(

@@ -112,7 +112,7 @@ def _bold_markdown(text: str) -> str:
     return f"**{escaped(' '.join(text.split()))}**"
 
 
-_LINE_START = re.compile(r"^([ \t]*)([-+=]|\d{1,9}(?=[.)]))", re.MULTILINE)
+_LINE_START = re.compile(r"^([ \t]*)([-+=]|\d{1,9}(?=[.)](?:\s|$)))", re.MULTILINE)
 
 
 def escaped(text: str) -> str:
