@@ -40,8 +40,6 @@ _BARE_COLOUR = Lazy(r"\[\d{1,3}(?:;\d{1,3}){0,5}m(?!\])|\[m(?![\w\]])")
 _CONTROL = Lazy("[\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
 _CONTROL_BYTES = bytes({*range(0x20), 0x7F} - {0x09, 0x0A, 0x0D})  # never part of a character
 _SURROGATE = Lazy("[\ud800-\udfff]")
-# Bytes that are not UTF-8 are read as Windows-1252, the usual other encoding of pasted text.
-_CP1252 = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
 _SEPARATORS = str.maketrans({"\u2028": "\n", "\u2029": "\n", "\x85": "\n"})
 
 
@@ -129,8 +127,13 @@ def _characters(data: bytes, notes: list[str]) -> str:
     text = data.decode("utf-8", "surrogateescape")
     if not text.isascii() and _SURROGATE.search(text):
         notes.append("bytes that are not UTF-8 were read as Windows-1252")
-        text = text.translate(_CP1252)
+        text = text.translate(_windows())
     return text
+
+
+def _windows() -> dict[int, str]:
+    """Bytes that are not UTF-8 as Windows-1252, the usual other encoding of pasted text."""
+    return {0xDC00 + one: bytes([one]).decode("cp1252", "replace") for one in range(0x80, 0x100)}
 
 
 def _encoding(data: bytes) -> str:
