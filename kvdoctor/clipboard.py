@@ -34,14 +34,24 @@ class Copied:
     @property
     def told(self) -> str:
         """One sentence for the user that claims no more than is known."""
-        where = f"; also in {self.file}" if self.file else f"; not saved: {self.problem}"
+        file = _short(self.file)
+        where = f"; also in {file}" if file else f"; not saved: {self.problem}"
         if self.confirmed:
             return f"copied to {self.ways[0]}{where}"
         if self.ways:
             return f"sent to {self.ways[0]} (it does not confirm){where}"
         if self.file:
-            return f"no clipboard within reach: saved in {self.file}"
+            return f"no clipboard within reach: saved in {file}"
         return f"not copied: no clipboard within reach, and {self.problem}"
+
+
+def _short(path: str) -> str:
+    """A path with the home folder as ~: it must fit on a line of the screen."""
+    try:
+        home = str(Path.home())
+    except RuntimeError:  # no home folder
+        return path
+    return f"~{path[len(home) :]}" if path.startswith(home + os.sep) else path
 
 
 def state_folder(environment: Mapping[str, str] | None = None) -> Path:
@@ -65,7 +75,7 @@ def copy(text: str, send_escape: Callable[[str], bool] | None = None) -> Copied:
     ways: list[str] = []
     confirmed = False
     if _tmux(text):
-        ways.append("tmux's buffer and, if it is set up, the terminal's clipboard")
+        ways.append("tmux's buffer")
         confirmed = True
     elif not _is_remote():
         name = _native(text)

@@ -10,9 +10,9 @@ import gc
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from textual import events, work
 from textual.app import App, ComposeResult
@@ -40,8 +40,7 @@ QUIET_SECONDS = 0.15  # a paste may arrive in several pieces
 POLL_SECONDS = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(NamedTuple):
     """An input that was named or piped and is not read yet."""
 
     name: str

@@ -2,25 +2,26 @@
 
 Textual's parser looks at every character of a paste, and takes raw escape bytes inside it (a
 coloured log) for key sequences: text is lost and bindings fire. Between the two paste marks nothing
-is a key, so the text is cut out whole, which is also far faster.
+is a key, so the text is cut out whole, which is also far faster. A paste that the terminal does not
+mark at all is recognised by its speed.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
+import time
 from collections.abc import Iterable, Iterator
 
 from textual import events
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
+BURST = 40  # characters in one read, a line end among them
+BURST_SECONDS = 0.06
 START = "\x1b[200~"
 END = "\x1b[201~"
-DRIVERS = (
-    "textual.drivers.linux_driver",
-    "textual.drivers.win32",
-    "textual.drivers.linux_inline_driver",
-)
+DRIVER = "textual.drivers.win32" if sys.platform == "win32" else "textual.drivers.linux_driver"
 
 
 class FastPasteParser(XTermParser):
@@ -31,6 +32,7 @@ class FastPasteParser(XTermParser):
         self._pasting = False
         self._parts: list[str] = []
         self._held = ""
+        self._burst_at = float("-inf")
 
     def feed(self, data: str) -> Iterable[Message]:
         if not data:
@@ -67,7 +69,25 @@ class FastPasteParser(XTermParser):
             if text:
                 self._parts.append(text)
         elif text:
-            yield from super().feed(text)
+            if self._is_burst(text):
+                yield events.Paste(text.replace("\r", "\n").replace("\x00", ""))
+            else:
+                yield from super().feed(text)
+
+    def _is_burst(self, text: str) -> bool:
+        """Whether these are the characters of a paste that the terminal did not mark as one.
+
+        Nobody types a line of that length and its end within one read; what follows at once
+        belongs to it. Taken for keys, a pasted log would leave the program at its first "q"."""
+        now = time.monotonic()
+        ends = "\r" in text or "\n" in text
+        printed = "\x1b" not in text or text.count("\n") + text.count("\r") > 1
+        burst = printed and ends and len(text) >= BURST
+        if not burst and now - self._burst_at < BURST_SECONDS:
+            burst = "\x1b" not in text
+        if burst:
+            self._burst_at = now
+        return burst
 
 
 def _tail(data: str, mark: str, least: int) -> int:
@@ -82,11 +102,7 @@ def _tail(data: str, mark: str, least: int) -> int:
 
 
 def install() -> None:
-    """Let the drivers of this platform use the parser."""
-    for name in DRIVERS:
-        try:
-            module = importlib.import_module(name)
-        except ImportError:  # another platform's driver
-            continue
-        if getattr(module, "XTermParser", None) is not None:
-            module.XTermParser = FastPasteParser  # type: ignore[attr-defined]
+    """Let the driver of this platform use the parser."""
+    module = importlib.import_module(DRIVER)
+    if getattr(module, "XTermParser", None) is not None:
+        module.XTermParser = FastPasteParser  # type: ignore[attr-defined]

@@ -65,20 +65,30 @@ class LogLines(ScrollView, can_focus=True):
     class Moved(Message):
         """The cursor stands on another line."""
 
-    def __init__(self, paste: Paste, marks: Iterable[int]) -> None:
+    def __init__(self, paste: Paste, marks: Iterable[int], start: int = 0) -> None:
         super().__init__()
         self.paste = paste
         self.marks = frozenset(marks)
         self.rows: Sequence[int] = range(len(paste.lines))  # indices of the lines in sight
         self.cursor = 0  # an index into rows
+        self._start: int | None = start
         self.needle = ""
+        self.short = False  # the process and the message instead of the whole prefix
 
     def on_mount(self) -> None:
         self._measure()
 
+    def on_resize(self) -> None:
+        """The first line in sight is known as soon as the height is."""
+        if self._start is not None:
+            start, self._start = self._start, None
+            self.go(start)
+        else:
+            self.move_to(self.cursor)
+
     def _measure(self) -> None:
         lines = self.paste.lines
-        widest = max((len(lines[at].shown) for at in self.rows), default=0)
+        widest = max((len(lines[at].shown) for at in self.rows), default=0)  # short ones fit too
         self.virtual_size = Size(min(widest, WIDEST) + GUTTER, len(self.rows))
 
     # -- where the cursor stands ----------------------------------------------------------------
@@ -180,8 +190,21 @@ class LogLines(ScrollView, can_focus=True):
             return self._component("log--warning")
         return Style.null()
 
+    def shorten(self, short: bool) -> None:
+        """Show each line without its log prefix, or whole."""
+        self.short = short
+        self.scroll_to(x=0, animate=False, force=True, immediate=True)
+        self.refresh()
+
+    def _words(self, line: Line) -> str:
+        if not self.short or not line.text.strip():
+            return line.shown
+        process = f"{line.process} {glyphs_of(self.app).bar} " if line.process else ""
+        level = f"{line.level} " if line.level not in ("", "INFO") else ""
+        return f"{process}{level}{line.text}"
+
     def _body(self, line: Line, style: Style, base: Style) -> list[Segment]:
-        shown = clean(line.shown[:WIDEST]).expandtabs()
+        shown = clean(self._words(line)[:WIDEST]).expandtabs()
         if not self.needle:
             return [Segment(shown, style)]
         found = base + self._component("log--found")

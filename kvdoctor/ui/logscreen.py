@@ -23,17 +23,20 @@ KEYS = (
     Key("m", "evidence", "screen.evidence"),
     Key("/", "find", "screen.find"),
     Key("n", "next hit", "screen.next_hit"),
+    Key("w", "whole lines", "screen.whole"),
     Key("p", "process", "screen.process"),
     Key("f", "fold libraries", "screen.fold"),
     Key("s", "other text", "screen.source"),
     Key("?", "keys", "screen.keys"),
 )
+NARROW = 130  # columns under which the prefixes are left out at first
 HELP = """The text as it was pasted or read; escapes and secrets are taken out.
 
   up down, j k      a line            pgup pgdn, space  a page
   home end, g G     top and end       left right        sideways
   e E               next, last error  m                 next line of evidence
   /                 find; enter goes on, n and N go to the next and the last hit
+  w                 whole lines, or without their log prefix (as on narrow terminals at first)
   p                 one process after the other, then all again
   f                 hide traceback frames that are not vLLM's own
   s                 the next text, when several were given
@@ -51,6 +54,7 @@ class LogScreen(ModalScreen[None]):
         Binding("slash", "find", "find"),
         Binding("n", "next_hit", "next hit"),
         Binding("N", "last_hit", "last hit"),
+        Binding("w", "whole", "whole lines or without prefix"),
         Binding("p", "process", "filter by process"),
         Binding("f", "fold", "fold library frames"),
         Binding("s", "source", "next text"),
@@ -77,9 +81,11 @@ class LogScreen(ModalScreen[None]):
         yield Input(placeholder="find in this text", id="log-find", compact=True)
         yield KeyBar(KEYS, id="log-keys")
 
-    def _view(self) -> LogLines:
+    def _view(self, start: int | None = None) -> LogLines:
         paste = self._sources[self._at].paste
-        return LogLines(paste, self._marks.get(paste.name, ()))
+        marks = self._marks.get(paste.name, ())
+        start = self._start if start is None else start
+        return LogLines(paste, marks, start or min(marks, default=0))
 
     @property
     def lines(self) -> LogLines:
@@ -87,8 +93,8 @@ class LogScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         self.query_one("#log-find").display = False
+        self.lines.short = self.app.size.width < NARROW
         self.lines.focus()
-        self.call_after_refresh(self.lines.go, self._start)
 
     @on(LogLines.Moved)
     def tell(self) -> None:
@@ -200,6 +206,9 @@ class LogScreen(ModalScreen[None]):
         if not names:
             self._say("no line of this text names its process")
 
+    def action_whole(self) -> None:
+        self.lines.shorten(not self.lines.short)
+
     def action_fold(self) -> None:
         self._folded = not self._folded
         self._filter()
@@ -223,11 +232,11 @@ class LogScreen(ModalScreen[None]):
         self._at = (self._at + 1) % len(self._sources)
         self._errors, self._hits, self._process, self._folded = None, (), "", False
         old = self.lines
-        fresh = self._view()
+        fresh = self._view(0)
+        fresh.short = self.lines.short
         await self.mount(fresh, after=old)
         await old.remove()
         fresh.focus()
-        self.call_after_refresh(fresh.go, min(self._marks.get(fresh.paste.name, (0,)), default=0))
 
     def action_keys(self) -> None:
         from kvdoctor.ui.helping import HelpScreen

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rich.segment import Segment
 from textual.geometry import Region
 from textual.strip import Strip
@@ -18,6 +20,8 @@ class MarkedList(OptionList):
 
     At its ends up and down move on to the next list of the page, then scroll the page."""
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"marked--gutter"}
+
     def __init__(self, id: str) -> None:  # noqa: A002 (Textual's name)
         super().__init__(id=id, markup=False)
 
@@ -32,7 +36,7 @@ class MarkedList(OptionList):
         option, offset = self._lines[line]
         marked = option == self.highlighted
         sign = glyphs_of(self.app).gutter if marked else " "
-        name = "option-list--option-highlighted" if marked else "option-list--option"
+        name = "marked--gutter" if marked else "option-list--option"
         style = self.get_visual_style("option-list--option", name).rich_style
         last = offset + 1 == self._heights[option] and self._blank_after(option)
         gutter = Segment(f"{' ' if last else sign} ", style)

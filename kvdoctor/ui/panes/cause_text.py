@@ -59,7 +59,8 @@ def _where(one: Match) -> str:
     if one.place is not None:
         line = f":{one.place.line}" if one.place.line else ""
         place = f", raised at {one.place.file.rpartition('/')[2]}{line}"
-    return f"{one.source} line {one.number}{process}{many}{sure}{place}"
+    name = one.source.replace("\\", "/").rpartition("/")[2]
+    return f"{name} line {one.number}{process}{many}{sure}{place}"
 
 
 def _why(shown: Report) -> list[Content]:
