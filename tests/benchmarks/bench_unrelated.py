@@ -1,6 +1,6 @@
 """How often is the error of another project taken for one of vLLM's?
 
-    python tests/benchmarks/bench_unrelated.py PACKAGES [--every N] [--show N]
+    python tests/benchmarks/bench_unrelated.py PACKAGES [--every N] [--show N]    (every Nth file)
 
 PACKAGES is a folder of installed packages (site-packages) without vLLM. The statement of each raise
 and assert with a message is run (see synthetic.py) and its bare message is looked up, class and
@@ -40,8 +40,7 @@ def main() -> int:
     options = parser.parse_args()
     knowledge = load(private=False)
     count: Counter[str] = Counter()
-    number = 0
-    for file in sorted(options.packages.rglob("*.py")):
+    for file in sorted(options.packages.rglob("*.py"))[:: options.every]:
         path = file.relative_to(options.packages).as_posix()
         if path.split("/")[0] in SKIP:
             continue
@@ -50,8 +49,7 @@ def main() -> int:
         except (SyntaxError, UnicodeDecodeError):
             continue
         for statement in statements_of(tree, path):
-            number += 1
-            if statement.kind == "log" or number % options.every:
+            if statement.kind == "log":
                 continue
             error = _raised(statement)
             if error is None or not str(error).strip():
