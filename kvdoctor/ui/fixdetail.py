@@ -14,12 +14,14 @@ from textual.widgets import Static
 from kvdoctor.plain import proof_words
 from kvdoctor.report import OfferedFix
 from kvdoctor.ui.glyphs import glyphs_of
-from kvdoctor.ui.panes.base import text
+from kvdoctor.ui.panes.base import FRONT, text
 from kvdoctor.ui.panes.cause_text import PROOF_STYLE, changed_parts, proof_line
 
 
 class FixScreen(ModalScreen[str]):
     """Answers with what to copy: "fix", "command", or "" for nothing."""
+
+    CSS_PATH = FRONT
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "leave('')", "close"),

@@ -12,11 +12,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from kvdoctor.report import Report, input_spec
-from kvdoctor.ui.panes.base import text
+from kvdoctor.ui.panes.base import FRONT, text
 
 
 class HelpScreen(ModalScreen[None]):
     """A page of text that typing filters line by line; esc or enter closes it."""
+
+    CSS_PATH = FRONT
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f1", "leave", "close", priority=True),

@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 from kvdoctor.report import Source
 from kvdoctor.ui.keybar import Key, KeyBar
 from kvdoctor.ui.loglines import LogLines, error_rows, library_rows
-from kvdoctor.ui.panes.base import Place, text
+from kvdoctor.ui.panes.base import FRONT, Place, text
 
 KEYS = (
     Key("esc", "back", "screen.leave"),
@@ -45,6 +45,8 @@ HELP = """The text as it was pasted or read; escapes and secrets are taken out.
 
 class LogScreen(ModalScreen[None]):
     """``place`` is where the cursor starts; ``marks`` maps a source's name to evidence lines."""
+
+    CSS_PATH = FRONT
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,l", "leave", "back to the answer"),

@@ -13,11 +13,13 @@ from textual.widgets import LoadingIndicator, Static
 
 from kvdoctor.proving import prove_fix
 from kvdoctor.report import OfferedFix, Report
-from kvdoctor.ui.panes.base import text
+from kvdoctor.ui.panes.base import FRONT, text
 
 
 class ProveScreen(ModalScreen[None]):
     """Says what will be run, runs it in a thread, shows what that build answers."""
+
+    CSS_PATH = FRONT
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss", "close")]
 

@@ -14,11 +14,13 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from kvdoctor.knowledge import Knowledge
-from kvdoctor.ui.panes.base import text
+from kvdoctor.ui.panes.base import FRONT, text
 
 
 class SearchScreen(ModalScreen[str | None]):
     """Answers with the id of a record, or None."""
+
+    CSS_PATH = FRONT
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "close"),

@@ -15,11 +15,13 @@ from textual.widgets.option_list import Option
 
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.symptoms import Question, Standing, walk
-from kvdoctor.ui.panes.base import text
+from kvdoctor.ui.panes.base import FRONT, text
 
 
 class SymptomScreen(ModalScreen[str | None]):
     """Answers with the id of a record, or None. Esc takes the last answer back."""
+
+    CSS_PATH = FRONT
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", "one answer back")]
 

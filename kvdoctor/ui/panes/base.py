@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import VerticalScroll
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from kvdoctor.report import Report
     from kvdoctor.session import State
 
+FRONT = Path(__file__).parent.with_name("front.tcss")
 Place = tuple[str, int]  # a source's name and a line of it
 
 
