@@ -7,18 +7,18 @@ logger calls. Both files are read when the first question comes and parsed file 
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 from pathlib import Path
+from zlib import crc32
 
 from kvdoctor.keyed import KeyedFile
 
 TOKEN = 3  # characters of one line's hash
 PREFIX = 14  # characters of a message kept for its logger call
 
-_ALPHABET = str.maketrans("-_", "$~")  # "-" and "=" mark changes in the encoded form
+# 64 characters without those that mark changes in the encoded form
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789$~"
 _OPERATION = re.compile(r"([=+-])([^=+-]*)")
 
 
@@ -29,13 +29,13 @@ def bare(text: str) -> str:
 
 def line_token(text: str) -> str:
     """The hash of a source line; ``text`` has no white space in it."""
-    digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()[:TOKEN])
-    return digest[:TOKEN].decode().translate(_ALPHABET)
+    number = crc32(text.encode())
+    return "".join(_ALPHABET[number >> shift & 63] for shift in (0, 6, 12))
 
 
 def short_hash(text: str) -> str:
     """Five characters that stand for a statement; ``text`` has no white space in it."""
-    return hashlib.sha256(text.encode()).hexdigest()[:5]
+    return f"{crc32(text.encode()):08x}"[:5]
 
 
 def decode_lines(text: str) -> list[list[str] | None]:
