@@ -44,10 +44,19 @@ _OF_DIAGNOSE = ("--json", "--copy", "--note", "--record", "--symptom", "--hide-h
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    if argv is None:
-        # Our own process is gone before its garbage matters; the caller's is not ours to tune.
-        gc.set_threshold(100_000, 20, 20)
+    if argv is not None:
+        return _guarded(list(argv))
+    # This process is gone before its garbage matters: one search for it at the very end would
+    # cost a tenth of a short diagnosis.
+    gc.set_threshold(100_000, 20, 20)
+    try:
+        return _guarded(sys.argv[1:])
+    finally:
+        gc.freeze()
+
+
+def _guarded(arguments: list[str]) -> int:
+    """Run one command; problems become a line on stderr and an exit status."""
     try:
         code = _run(arguments)
         if sys.stdout is not None:

@@ -18,7 +18,7 @@ from kvdoctor.gramindex import PatternIndex
 from kvdoctor.reach import reach_of
 from kvdoctor.record import Identify, Record
 
-FORMAT = 2  # raise it with every change of the compiled form or of the form of records
+FORMAT = 3  # raise it with every change of the compiled form or of the form of records
 NAME = "compiled.kvd"  # in a wheel, beside the records
 
 
@@ -92,9 +92,18 @@ def compile_folder(
         "sources": sources.stamps if stamps else sources.sizes,
         "stamps": stamps,
         "trees": trees,
+        "wrapper_index": _wrapper_index(trees.get("wrappers", ())).to_json(),
         "problems": [[e.problem, e.file, e.line, e.field, e.remedy] for e in problems],
     }
     return _dump(header) + b"\n" + body
+
+
+def _wrapper_index(trees: Iterable[dict[str, Any]]) -> PatternIndex:
+    """The messages of the wrappers, each under its position; of one id the last counts."""
+    from kvdoctor.form.decode import wrapper_of
+
+    wrappers = {tree["id"]: wrapper_of(tree) for tree in trees}
+    return PatternIndex.build((str(n), one.message) for n, one in enumerate(wrappers.values()))
 
 
 def _maker() -> int:

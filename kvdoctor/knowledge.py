@@ -72,6 +72,7 @@ class Knowledge:
     known_dangerous: tuple[str, ...] | None = field(default=None, repr=False)
     known_reach: Mapping[str, Reach] = field(default_factory=dict, repr=False)
     known_index: PatternIndex | None = field(default=None, repr=False)
+    known_wrapper_index: PatternIndex | None = field(default=None, repr=False)
 
     @cached_property
     def sites(self) -> Sites:
@@ -148,11 +149,20 @@ class Knowledge:
         """``message`` matched against one template."""
         return _pattern(template, ()).match(message)
 
+    @cached_property
+    def _wrapper_index(self) -> PatternIndex:
+        if self.known_wrapper_index is not None:
+            return self.known_wrapper_index
+        return PatternIndex.build(
+            (str(number), wrapper.message) for number, wrapper in enumerate(self.wrappers)
+        )
+
     def wrapper_of(self, message: str, exception: str = "") -> Wrapper | None:
         """The wrapper that ``message`` is; ``exception`` without module, "" when unknown."""
         text = Skeleton(message)
         name = exception.rpartition(".")[2]
-        for wrapper in self.wrappers:
+        for number in sorted(int(key) for key in self._wrapper_index.among(text.chars)):
+            wrapper = self.wrappers[number]
             if wrapper.exception and name and wrapper.exception != name:
                 continue
             hit = _pattern(wrapper.message, ()).match(text)

@@ -190,7 +190,7 @@ def _join(parts: Sequence[_Part]) -> Knowledge:
     entries = tuple(
         Entry(row[0], Identify(**row[1]), row[2]) for part in parts for row in kept(part, "entries")
     )
-    index = PatternIndex.from_json(parts[0].compiled.header["index"]) if len(parts) == 1 else None
+    only = parts[0].compiled.header if len(parts) == 1 else None  # its indexes hold as they are
     wrappers, trees = _sheets(parts)
     records = Records(rows)
     return Knowledge(
@@ -209,7 +209,8 @@ def _join(parts: Sequence[_Part]) -> Knowledge:
         known_guarded=tuple(name for part in parts for name in kept(part, "guarded")),
         known_dangerous=tuple(name for part in parts for name in kept(part, "dangerous")),
         known_reach={row[0]: _reach(*row[1:]) for part in parts for row in kept(part, "reach")},
-        known_index=index,
+        known_index=PatternIndex.from_json(only["index"]) if only else None,
+        known_wrapper_index=PatternIndex.from_json(only["wrapper_index"]) if only else None,
     )
 
 
