@@ -38,6 +38,7 @@ OLDER = {
     ),
 }
 SECONDS = 1800.0
+Answers = dict[str, list[list[str]]]
 STAND_INS = {  # modules that old sources import and never use here
     "gguf/__init__.py": "class GGMLQuantizationType: pass\nclass GGUFReader: pass\n"
     "MODEL_ARCH_NAMES = {}\n",
@@ -97,14 +98,15 @@ def all_releases() -> tuple[str, ...]:
 
 
 @functools.cache
-def answers(release: str) -> dict[str, list[list[str]]]:
-    """All answers of one release, by the name of the request. One process for everything."""
+def answers(release: str, only: tuple[str, ...] = ()) -> Answers:
+    """All answers of one release (or those of some callers), by the name of the request. One
+    process for everything."""
     requests: dict[str, dict[str, Any]] = {}
     for call, reference in references().items():
-        if release in releases_of(call):
+        if release in releases_of(call) and (not only or call in only):
             requests[call] = _request(call, list(reference.columns), reference.rows())
     for one in subjects(release):
-        if one.guard.arguments:
+        if one.guard.arguments and one.guard.call in requests:
             requests[one.id] = _request(one.guard.call, list(one.names), one.rows)
     with tempfile.TemporaryDirectory(prefix="kvdoctor-oracle-") as stand_ins:
         reply = ask(
@@ -146,7 +148,7 @@ def _environment(release: str, stand_ins: Path) -> Mapping[str, str]:
 # ------------------------------------------------------------------ judging
 
 
-def compare_reference(call: str, release: str) -> Compared:
+def compare_reference(call: str, release: str, given: Answers) -> Compared:
     """The reference's expression against the real function."""
     reference = references()[call]
     rows = [dict(zip(reference.columns, row, strict=True)) for row in reference.rows()]
@@ -156,19 +158,19 @@ def compare_reference(call: str, release: str) -> Compared:
         verdicts = [expression.evaluate(row) for row in rows]
     else:
         verdicts = [True] * len(rows)
-    return judge(reference, rows, verdicts, answers(release)[call])
+    return judge(reference, rows, verdicts, given[call])
 
 
-def compare_subject(one: Subject) -> Compared:
+def compare_subject(one: Subject, given: Answers) -> Compared:
     """A record's own expression against the real function, and its texts against real messages."""
     reference = references()[one.guard.call]
     name = one.id if one.guard.arguments else one.guard.call
     verdicts = one.verdicts()
     rows = [dict(zip(one.names, row, strict=True)) for row in one.rows]
-    found = judge(reference, rows, verdicts, answers(one.release)[name])
+    found = judge(reference, rows, verdicts, given[name])
     texts = marks_of(one.record.identify)
     known, unknown = 0, ""
-    for kind, exception, message, line in answers(one.release)[name]:
+    for kind, exception, message, line in given[name]:
         if kind == "raised" and _fits(reference.marks, exception, message, line):
             if _fits(texts, exception, message, line):
                 known += 1
@@ -249,11 +251,13 @@ def _wrong_hole(
     return ""
 
 
-def numbers(call: str, release: str) -> dict[str, int]:
+def numbers(call: str, release: str, given: Answers) -> dict[str, int]:
     """What knowledge/proof/guards.json keeps of one comparison, the records' guards included."""
-    found = compare_reference(call, release)
+    found = compare_reference(call, release, given)
     mismatches = found.mismatches + sum(
-        compare_subject(one).mismatches for one in subjects(release) if one.guard.call == call
+        compare_subject(one, given).mismatches
+        for one in subjects(release)
+        if one.guard.call == call
     )
     return {
         "combinations": found.combinations,

@@ -1,6 +1,6 @@
 """Writes knowledge/proof/guards.json: what the comparison finds now.
 
-python3 tests/oracle/record_results.py [RELEASE …]     default: every release that is compared
+python3 tests/oracle/record_results.py [RELEASE …] [CALLER …]     default: everything
 """
 
 from __future__ import annotations
@@ -23,17 +23,22 @@ WHAT = (
 )
 
 
-def record(releases: list[str]) -> None:
+def record(releases: list[str], calls: list[str]) -> None:
     file = results_file()
     guards: dict[str, dict[str, dict[str, int]]] = {}
     if file.is_file():
         guards = json.loads(file.read_text(encoding="utf-8"))["guards"]
     for release in releases:
-        for call, reference in references().items():
+        mine = [call for call in calls if release in comparison.releases_of(call)]
+        if not mine:
+            continue
+        only = () if len(calls) == len(references()) else tuple(mine)
+        given = comparison.answers(release, only)
+        for call in mine:
             old = guards.setdefault(call, {})
             old.pop(release, None)
-            if release in comparison.releases_of(call) and reference.accepts(release):
-                old[release] = comparison.numbers(call, release)
+            if references()[call].accepts(release):
+                old[release] = comparison.numbers(call, release, given)
         write(file, guards)
         print(f"compared vLLM {release}", file=sys.stderr, flush=True)
 
@@ -61,4 +66,8 @@ def write(file: Path, guards: dict[str, dict[str, dict[str, int]]]) -> None:
 
 
 if __name__ == "__main__":
-    record(sys.argv[1:] or list(comparison.all_releases()))
+    named = sys.argv[1:]
+    record(
+        [name for name in named if name[0].isdigit()] or list(comparison.all_releases()),
+        [name for name in named if not name[0].isdigit()] or list(references()),
+    )

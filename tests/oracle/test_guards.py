@@ -22,7 +22,7 @@ RECORDS = [one for release in comparison.all_releases() for one in comparison.su
 
 @pytest.mark.parametrize(("release", "call"), CALLS)
 def test_vllm_decides_as_the_reference_says(release: str, call: str) -> None:
-    found = comparison.compare_reference(call, release)
+    found = comparison.compare_reference(call, release, comparison.answers(release))
     assert not found.complaint()
     if not references()[call].accepts(release):
         assert found.raised == 0, "the guard exists in a release outside its ranges"
@@ -33,7 +33,7 @@ def test_vllm_decides_as_the_reference_says(release: str, call: str) -> None:
 
 @pytest.mark.parametrize("one", RECORDS, ids=[f"{one.release}-{one.id}" for one in RECORDS])
 def test_vllm_decides_as_the_record_says(one: Subject) -> None:
-    found = comparison.compare_subject(one)
+    found = comparison.compare_subject(one, comparison.answers(one.release))
     assert not found.complaint()
     assert not found.gone
     assert 0 < found.raised < found.combinations, "one of the two outcomes was never reached"
@@ -48,7 +48,7 @@ def recorded() -> Iterator[tuple[str, str, dict[str, int]]]:
 
 def test_the_recorded_results_are_those_of_this_run() -> None:
     now = {
-        (call, release): comparison.numbers(call, release)
+        (call, release): comparison.numbers(call, release, comparison.answers(release))
         for call in references()
         for release in comparison.releases_of(call)
         if references()[call].accepts(release)

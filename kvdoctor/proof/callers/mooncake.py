@@ -147,9 +147,19 @@ def store_memory_pool(
 @guard("store-load-async")
 def store_load(load_async: bool, kv_role: str, enable_lookup: bool) -> None:
     """The step in which loads are issued; a capacity-only instance never gets to the check."""
-    start = find(f"{STORE}.worker:MooncakeStoreWorker.start_load_kv")
-    capacity_only = kv_role == "kv_consumer" and not enable_lookup
-    start(Stub(_capacity_only=capacity_only, load_async=load_async), Stub(requests=[]))
+    worker_class = find(f"{STORE}.worker:MooncakeStoreWorker")
+    worker = Stub(
+        _capacity_only=kv_role == "kv_consumer" and not enable_lookup,
+        load_async=load_async,
+        kv_role=kv_role,
+        kv_recv_threads=[],
+        tp_rank=0,
+        _close_ended_store_requests=lambda *_: None,
+    )
+    if "load_async" in worker_class.start_load_kv.__code__.co_names:
+        worker_class.start_load_kv(worker, Stub(requests=[]))
+    else:  # older releases issue loads where they collect what has finished
+        worker_class.get_finished(worker, set(), Stub(requests=[]))
 
 
 @guard("store-partial-tail")
