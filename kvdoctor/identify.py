@@ -173,7 +173,12 @@ class Identifier:
             return 0.0
         if entry.frame and _frame_key(failure) != entry.frame:
             return 0.0
-        strong = hit.literal_chars >= STRONG_LITERALS or entry.any_frame or entry.frame
+        strong = (
+            hit.literal_chars >= STRONG_LITERALS
+            or entry.any_frame
+            or entry.frame
+            or _frame_key(failure) in {_site_key(seen.raised_in) for seen in record.seen_in}
+        )
         score = 0.99 if strong else 0.6
         if not hit.complete:
             score -= 0.06
@@ -418,6 +423,12 @@ def _frame_key(failure: Failure) -> str:
         return ""
     deepest = failure.frames[-1]
     return f"{deepest.module}:{deepest.function.rpartition('.')[2]}"
+
+
+def _site_key(raised_in: str) -> str:
+    """A record's "path:Class.function" as a traceback names it."""
+    path, _, function = raised_in.partition(":")
+    return f"{path}:{function.rpartition('.')[2]}"
 
 
 def _class_fits(entry: Identify, failure: Failure) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kvdoctor.diagnose import Cause
 from kvdoctor.intake import read
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.load import load
@@ -78,19 +79,23 @@ def test_a_record_knows_the_failure(name: str) -> None:
     assert first.confidence >= 0.9
 
 
-@pytest.mark.parametrize("name", [one for one in failing() if "check" in expectation(one)])
-def test_the_cause_and_the_fix_carry_the_users_values(name: str) -> None:
+@pytest.mark.parametrize("name", failing())
+def test_the_cause_and_the_fixes_carry_the_users_values(name: str) -> None:
     expected = expectation(name)
     shown = shown_for(name)
     assert shown.status == expected["status"]
-    if expected["check"]:
-        assert shown.outcome is not None
-        assert shown.outcome.check.id == expected["check"]  # type: ignore[union-attr]
+    assert list(shown.asks) == expected.get("asks", [])
+    check = shown.outcome.check.id if isinstance(shown.outcome, Cause) else None
+    assert check == expected.get("check")
     offered = {one.fix.id: one.fix.snippet for one in shown.fixes}
-    for fix, snippet in expected.get("snippets", {}).items():
-        assert offered.get(fix, "").strip() == snippet.strip()
-    for one in shown.fixes:
-        assert one.fix.proof.level != "unproven" or one is shown.fixes[-1]
+    assert offered == expected.get("snippets", {})
+
+
+def test_no_offered_fix_is_unproven_and_none_runs_into_the_next_error() -> None:
+    offered = [one for name in failing() for one in shown_for(name).fixes]
+    assert len(offered) > 20
+    assert [one.fix.id for one in offered if one.fix.proof.level == "unproven"] == []
+    assert [one.fix.id for one in offered if one.breaks] == []
 
 
 def test_the_release_is_known_from_every_log_that_tells_it() -> None:
