@@ -18,7 +18,7 @@ from kvdoctor.gramindex import PatternIndex
 from kvdoctor.reach import reach_of
 from kvdoctor.record import Identify, Record
 
-FORMAT = 3  # raise it with every change of the compiled form or of the form of records
+FORMAT = 4  # raise it with every change of the compiled form or of the form of records
 NAME = "compiled.kvd"  # in a wheel, beside the records
 
 

@@ -26,13 +26,13 @@ class PatternIndex:
 
     def __init__(
         self,
-        keys: tuple[str, ...],
-        long: Mapping[str, list[int]],
-        short: Mapping[str, list[int]],
+        keys: list[str],
+        long: Mapping[str, str],
+        short: Mapping[str, str],
         loose: tuple[int, ...],
     ) -> None:
         self._keys = keys
-        self._long = long
+        self._long = long  # run → numbers of its templates, with commas between them
         self._short = short
         self._loose = loose  # templates with too little text for any run: always candidates
 
@@ -66,7 +66,7 @@ class PatternIndex:
                 entries = table.setdefault(gram, [])
                 if number not in entries:
                     entries.append(number)
-        return cls(tuple(keys), long, short, tuple(sorted(loose)))
+        return cls(list(keys), _joined(long), _joined(short), tuple(sorted(loose)))
 
     def candidates(self, message: str) -> tuple[str, ...]:
         """Keys of the templates that the message may be, those with most runs in it first."""
@@ -80,7 +80,7 @@ class PatternIndex:
                 continue
             starts = range(len(chars) - size + 1)
             for run in [run for at in starts if (run := chars[at : at + size]) in table]:
-                for number in table[run]:
+                for number in map(int, table[run].split(",")):
                     scores[number] = scores.get(number, 0) + size
         if not scores:
             return ()
@@ -91,17 +91,32 @@ class PatternIndex:
         return len(self._keys)
 
     def to_json(self) -> dict[str, Any]:
-        """The index as plain lists and dictionaries."""
+        """The index as a few long texts, which are read many times faster than lists."""
         return {
-            "keys": list(self._keys),
-            "long": dict(self._long),
-            "short": dict(self._short),
+            "keys": "\n".join(self._keys),
+            "long": _packed(self._long),
+            "short": _packed(self._short),
             "loose": list(self._loose),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PatternIndex:
-        return cls(tuple(data["keys"]), data["long"], data["short"], tuple(data["loose"]))
+        keys = data["keys"].split("\n") if data["keys"] else []
+        return cls(keys, _unpacked(data["long"]), _unpacked(data["short"]), tuple(data["loose"]))
+
+
+def _joined(table: Mapping[str, list[int]]) -> dict[str, str]:
+    return {run: ",".join(map(str, numbers)) for run, numbers in table.items()}
+
+
+def _packed(table: Mapping[str, str]) -> list[str]:
+    """All runs in one text and their numbers in another; no run has white space in it."""
+    return ["\n".join(table), "\n".join(table.values())]
+
+
+def _unpacked(texts: list[str]) -> dict[str, str]:
+    runs, numbers = texts
+    return dict(zip(runs.split("\n"), numbers.split("\n"), strict=True)) if runs else {}
 
 
 def _grams(text: str, size: int) -> list[str]:

@@ -21,13 +21,13 @@ class KeyedFile:
 
     @cached_property
     def _data(self) -> bytes:
-        return b"\n" + read_bytes(self._path)
+        return read_bytes(self._path)
 
     def get(self, key: str) -> str:
         """The text of a key; "" when there is none."""
-        head = f"\n{key}\t".encode()
-        at = self._data.find(head) if key else -1
-        if at < 0:
+        head = f"{key}\t".encode()
+        at = 0 if self._data.startswith(head) else self._data.find(b"\n" + head) + 1
+        if not key or not self._data.startswith(head, at):
             return ""
         start = at + len(head)
         end = self._data.find(b"\n", start)
