@@ -88,6 +88,7 @@ else:
         places = {name: place for place, name in enumerate(names)}
         plain = tuple(one.default for one in specs)
         bare = [place for place, one in enumerate(specs) if one.default is _NEEDED]
+        least = bare[-1] + 1 if bare else 0  # of so many values the rest have plain defaults
 
         def complete(given, named):
             """All values in order; raises TypeError as a written-out ``__init__`` would."""
@@ -109,8 +110,10 @@ else:
             return values
 
         def __init__(self, *given, **named):  # noqa: N807 - becomes the method of that name
-            if named or len(given) != count:
+            if named or not least <= len(given) <= count:
                 given = complete(given, named)
+            elif len(given) < count:
+                given += plain[len(given) :]
             for put, value in zip(puts, given):  # noqa: B905 - strict costs time, lengths agree
                 put(self, value)
 
