@@ -8,32 +8,34 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TextIO
 
 from kvdoctor import session
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.plain import report_text
 from kvdoctor.report import Report, Source, input_spec
 from kvdoctor.session import State
+from kvdoctor.terminal import clean, has_controlling_terminal
 
 STATUS_CODES = {"cause": 0, "asks": 3, "no_cause": 1, "no_match": 1, "broken": 2}
 
 
 def run(sources: Sequence[Source], knowledge: Knowledge, answers: Mapping[str, object]) -> int:
     """Read, ask what is missing when somebody can answer, report. Returns the exit status."""
-    asks = sys.stdin.isatty()
+    keyboard = _keyboard()
     if not sources:
         sources = [_typed_in(knowledge)]
     state = session.paste(session.start(), sources, knowledge)
     state = _with_answers(state, answers, knowledge)
-    if asks:
-        state = _choose(state)
-        state = _ask(state, knowledge)
+    if keyboard is not None:
+        state = _choose(state, keyboard)
+        state = _ask(state, knowledge, keyboard)
     shown = session.view(state, knowledge)
     if shown is None:
         return 1
     print(report_text(shown, knowledge))
-    if asks:
-        _offer_copy(shown)
+    if keyboard is not None:
+        _offer_copy(shown, keyboard)
     return STATUS_CODES[shown.status]
 
 
@@ -58,7 +60,7 @@ def _with_answers(state: State, answers: Mapping[str, object], knowledge: Knowle
     return state
 
 
-def _choose(state: State) -> State:
+def _choose(state: State, keyboard: TextIO) -> State:
     from kvdoctor.data import replace
 
     read = state.read
@@ -68,21 +70,21 @@ def _choose(state: State) -> State:
         return state
     print("Several errors stand in this text:")
     for number, index in enumerate(plausible, 1):
-        print(f"  {number}. {findings[index].title}")
-    reply = _prompt(f"Which one? [1-{len(plausible)}, enter: 1] ")
+        print(clean(f"  {number}. {findings[index].title}"))
+    reply = _prompt(f"Which one? [1-{len(plausible)}, enter: 1] ", keyboard)
     number = int(reply) if reply.isdecimal() and 1 <= int(reply) <= len(plausible) else 1
     visit = replace(state.visit, step="values", chosen=plausible[number - 1])
     return replace(state, visit=visit)
 
 
-def _ask(state: State, knowledge: Knowledge) -> State:
+def _ask(state: State, knowledge: Knowledge, keyboard: TextIO) -> State:
     """Ask one question after the other until the cause is decided or the user leaves one open."""
     while True:
         shown = session.view(state, knowledge)
         if shown is None or not shown.asks:
             return state
         name = shown.asks[0]
-        reply = _prompt(_question(shown, name))
+        reply = _prompt(_question(shown, name), keyboard)
         if not reply:
             offered = shown.facts.offered.get(name) if shown.facts else None
             if offered is None:
@@ -104,30 +106,39 @@ def _question(shown: Report, name: str) -> str:
     return f"{spec.ask}{side}{choices}{default}: "
 
 
-def _prompt(text: str) -> str:
-    try:
-        return input(text).strip()
-    except EOFError:
+def _keyboard() -> TextIO | None:
+    """Where answers come from: standard input if it is a terminal. If that was a pipe (the log)
+    and somebody reads the output, the terminal itself. None: nobody is there to answer."""
+    if sys.stdin.isatty():
+        return sys.stdin
+    if not (sys.stdout.isatty() and has_controlling_terminal()):
+        return None
+    return open("CONIN$" if sys.platform == "win32" else "/dev/tty", encoding="utf-8")  # noqa: PTH123
+
+
+def _prompt(text: str, keyboard: TextIO) -> str:
+    print(text, end="", flush=True)
+    line = keyboard.readline()
+    if not line:  # ctrl+d: no answer
         print()
-        return ""
+    return line.strip()
 
 
-def _offer_copy(shown: Report) -> None:
+def _offer_copy(shown: Report, keyboard: TextIO) -> None:
     from kvdoctor.clipboard import copy
 
     if not shown.fixes:
         return
     fixes = shown.fixes
-    reply = _prompt(f"Copy a fix? [1-{len(fixes)}, enter: none] ")
+    reply = _prompt(f"Copy a fix? [1-{len(fixes)}, enter: none] ", keyboard)
     if not (reply.isdecimal() and 1 <= int(reply) <= len(fixes)):
         return
-    fix = fixes[int(reply) - 1].fix
-    if fix.proof.level == "unproven" and _prompt(
-        "It is unproven. Copy it all the same? [y/N] "
-    ) not in (
-        "y",
-        "Y",
-        "yes",
-    ):
+    chosen = fixes[int(reply) - 1]
+    why = ""
+    if chosen.fix.proof.level == "unproven":
+        why = "It is unproven."
+    elif chosen.breaks:
+        why = f"With it vLLM would stop at: {chosen.breaks[0].title}."
+    if why and _prompt(f"{why} Copy it all the same? [y/N] ", keyboard).lower() not in ("y", "yes"):
         return
-    print(copy(fix.snippet).told)
+    print(copy(chosen.fix.snippet).told)

@@ -200,7 +200,7 @@ class LogLines(ScrollView, can_focus=True):
         if not self.short or not line.text.strip():
             return line.shown
         process = f"{line.process} {glyphs_of(self.app).bar} " if line.process else ""
-        level = f"{line.level} " if line.level not in ("", "INFO") else ""
+        level = f"{line.level[0]} " if line.level not in ("", "INFO") else ""
         return f"{process}{level}{line.text}"
 
     def _body(self, line: Line, style: Style, base: Style) -> list[Segment]:

@@ -124,8 +124,8 @@ class LogScreen(ModalScreen[None]):
     def action_leave(self) -> None:
         field = self.query_one("#log-find", Input)
         if field.display:
+            self.set_focus(self.lines)
             field.display = False
-            self.lines.focus()
         else:
             self.dismiss(None)
 
@@ -154,13 +154,13 @@ class LogScreen(ModalScreen[None]):
     def action_find(self) -> None:
         field = self.query_one("#log-find", Input)
         field.display = True
-        field.focus()
+        self.set_focus(field)  # at once: the next key may be here already
 
     @on(Input.Submitted, "#log-find")
     def looked_for(self, event: Input.Submitted) -> None:
         event.stop()
+        self.set_focus(self.lines)
         event.input.display = False
-        self.lines.focus()
         self.lines.needle = event.value.lower()
         self._hits = ()
         self.lines.refresh()

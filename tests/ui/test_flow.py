@@ -2,54 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from made_up import knowledge
+from screens import BOTH, LOG, SIZES, app, drawn, said, settled, step_of, told, until
 from textual import events
-from textual.pilot import Pilot
-from textual.widgets import ContentSwitcher, Input, OptionList, Static
+from textual.widgets import Input, OptionList, Static
 
-from kvdoctor.ui.app import KvdoctorApp, Pending
-
-SIZES = [(80, 24), (200, 60)]
-LOG = "ValueError: Widget size 3 does not divide 8 here\n"
-BOTH = LOG + "\nRuntimeError: some other program failed\n"
-
-
-@pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No test reads or writes the developer's own folders or clipboard."""
-    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    for name in ("TMUX", "DISPLAY", "WAYLAND_DISPLAY", "KVDOCTOR_KNOWLEDGE"):
-        monkeypatch.delenv(name, raising=False)
-    yield
-
-
-def app(text: str = "", **more: object) -> KvdoctorApp:
-    pending = (Pending("decode.log", "this", text),) if text else ()
-    answers = {"vllm_release": "0.32.0", **more.pop("answers", {})}  # type: ignore[dict-item]
-    return KvdoctorApp(pending=pending, knowledge=knowledge(), answers=answers)
-
-
-async def settled(pilot: Pilot[int], step: str) -> None:
-    """Wait until the screen stands at ``step``."""
-    for _ in range(600):
-        await pilot.pause(0.02)
-        if pilot.app.query_one("#panes", ContentSwitcher).current == step:
-            await pilot.pause()
-            return
-    raise AssertionError(f"never came to {step}: {step_of(pilot)}; {said(pilot)}")
-
-
-def step_of(pilot: Pilot[int]) -> str | None:
-    return pilot.app.query_one("#panes", ContentSwitcher).current
-
-
-def said(pilot: Pilot[int]) -> str:
-    return str(pilot.app.query_one("#message", Static).content)
+from kvdoctor.ui.fixdetail import FixScreen
+from kvdoctor.ui.helping import HelpScreen
+from kvdoctor.ui.keybar import KeyBar
+from kvdoctor.ui.logscreen import LogScreen
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -64,13 +27,14 @@ async def test_paste_answer_copy_and_walk_on(size: tuple[int, int], tmp_path: Pa
         assert screen.query_one("#answer", Input).value == "maybe", "what was typed stays"
         await pilot.press(*["backspace"] * 5, *"yes", "enter")
         await settled(pilot, "cause")
-        await pilot.press("y")
         file = tmp_path / "XDG_STATE_HOME" / "kvdoctor" / "last-fix.txt"
+        await pilot.press("y")
+        await told(pilot, "last-fix.txt")
         assert file.read_text() == "--widget-size 8\n"
         assert str(file) in said(pilot)
         assert "copied" not in said(pilot), "no clipboard is within reach"
         await pilot.press("down", "y")
-        assert file.read_text() == "--widget-size 2\n"
+        await until(pilot, lambda: file.read_text() == "--widget-size 2\n", "the second fix")
         await pilot.press("n")
         await settled(pilot, "related")
         await pilot.press("enter")
@@ -90,7 +54,8 @@ async def test_a_named_log_needs_two_keys_to_the_copied_fix(
     async with screen.run_test(size=size) as pilot:
         await settled(pilot, "cause")
         await pilot.press("y")
-        assert (tmp_path / "XDG_STATE_HOME" / "kvdoctor" / "last-fix.txt").exists()
+        file = tmp_path / "XDG_STATE_HOME" / "kvdoctor" / "last-fix.txt"
+        await until(pilot, file.exists, "the file")
 
 
 async def test_the_usual_value_is_taken_with_enter() -> None:
@@ -185,8 +150,7 @@ async def test_an_answer_field_takes_a_pasted_word() -> None:
     async with screen.run_test() as pilot:
         await settled(pilot, "values")
         screen.post_message(events.Paste("yes"))
-        await pilot.pause(0.1)
-        assert screen.query_one("#answer", Input).value == "yes"
+        await until(pilot, lambda: screen.query_one("#answer", Input).value == "yes")
 
 
 async def test_the_other_sides_text_joins() -> None:
@@ -196,10 +160,161 @@ async def test_the_other_sides_text_joins() -> None:
         await pilot.press("o")
         await settled(pilot, "start")
         screen.post_message(events.Paste("vllm serve m --tensor-parallel-size 4"))
-        for _ in range(100):
-            await pilot.pause(0.02)
-            if screen.state.read is not None and len(screen.state.read.sources) == 2:
-                break
+        await settled(pilot, "cause")
         assert screen.state.read is not None
         assert len(screen.state.read.sources) == 2
         assert screen.state.answers["widget-sizes-differ"]["strict"] is True
+
+
+COMMAND = "vllm serve m --tensor-parallel-size 4 --widget-size 3\n"
+
+
+async def test_the_first_page_says_what_is_wrong_why_and_the_first_fix_with_its_proof() -> None:
+    screen = app(COMMAND + LOG, answers={"strict": "yes"})
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await settled(pilot, "cause")
+        page = "\n".join(drawn(screen))
+        for words in (
+            "The widgets of both sides differ", "ValueError: Widget size 3", "Cause  8 leaves 2.",
+            "Fix 1 of", "    --widget-size 8", "proof ", "- --widget-size 3", "+ --widget-size 8",
+        ):
+            assert words in page
+        marked = [row for row in drawn(screen) if row.startswith(" ▌")]
+        assert len(marked) >= 4, "the mark runs along the whole fix, and along no other"
+        assert not any("Fix 2" in row for row in marked)
+
+
+async def test_a_message_does_not_hide_the_marked_fix() -> None:
+    screen = app(COMMAND + LOG, answers={"strict": "yes"})
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await settled(pilot, "cause")
+        await pilot.press("y")
+        await told(pilot, "last-fix.txt")
+        page = "\n".join(drawn(screen))
+        assert "    --widget-size 8" in page
+        assert "clipboard" in page
+
+
+@pytest.mark.parametrize("width", [40, 80, 132])
+async def test_the_keys_fit_the_width_and_help_is_always_among_them(width: int) -> None:
+    screen = app(COMMAND + LOG, answers={"strict": "yes"})
+    async with screen.run_test(size=(width, 24)) as pilot:
+        await settled(pilot, "cause")
+        keys = [one.key for one in screen.query_one(KeyBar).fitting()]
+        assert keys[0] == "y"
+        assert keys[-1] == "?"
+        assert drawn(screen)[-1].endswith("? keys")
+        assert len(drawn(screen)[-1]) <= width
+
+
+async def test_a_click_on_a_key_does_what_the_key_does() -> None:
+    screen = app(LOG, answers={"strict": "yes"})
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await settled(pilot, "cause")
+        at = drawn(screen)[-1].index("log")
+        await pilot.click(offset=(at, 23))
+        await until(pilot, lambda: isinstance(screen.screen, LogScreen), "the log")
+
+
+async def test_the_decision_tree_says_how_each_check_came_out_and_what_an_answer_changed() -> None:
+    screen = app(LOG, answers={"strict": "yes"})
+    async with screen.run_test(size=(80, 40)) as pilot:
+        await settled(pilot, "cause")
+        tree = str(screen.query_one("#tree", Static).content)
+        assert "✓ holds" in tree
+        assert "other release" in tree or "not reached" in tree
+        assert "was" not in tree
+        screen.change_value("strict")
+        await settled(pilot, "values")
+        screen.query_one("#answer", Input).value = "no"
+        await pilot.press("enter")
+        await settled(pilot, "cause")
+        tree = str(screen.query_one("#tree", Static).content)
+        assert "✗ ruled out" in tree
+        assert "was holds" in tree
+
+
+async def test_enter_on_a_fix_shows_its_proof_and_y_there_copies_it(tmp_path: Path) -> None:
+    screen = app(COMMAND + LOG, answers={"strict": "yes"})
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await settled(pilot, "cause")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(screen.screen, FixScreen), "the fix")
+        assert "the whole command" in "\n".join(drawn(screen))
+        await pilot.press("c")
+        await told(pilot, "last-fix.txt")
+        file = tmp_path / "XDG_STATE_HOME" / "kvdoctor" / "last-fix.txt"
+        assert file.read_text() == "vllm serve m --tensor-parallel-size 4 --widget-size 8\n"
+
+
+async def test_the_question_says_where_to_look_and_f1_tells_more() -> None:
+    screen = app(LOG)
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await settled(pilot, "values")
+        page = "\n".join(drawn(screen))
+        assert "strict mode?" in page
+        assert "yes / no" in page
+        assert "enter on an empty answer takes it" in page
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(screen.screen, HelpScreen), "help")
+        assert "It decides: strict-mode" in "\n".join(drawn(screen))
+        await pilot.press("escape")
+        assert step_of(pilot) == "values"
+
+
+async def test_help_is_filtered_by_typing() -> None:
+    screen = app(LOG, answers={"strict": "yes"})
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await settled(pilot, "cause")
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(screen.screen, HelpScreen), "help")
+        await pilot.press(*"incident")
+        text = str(screen.screen.query_one("#help-text", Static).content)
+        assert text.split() == ["Y", "copy", "an", "incident", "note"]
+
+
+async def test_resizing_keeps_the_marked_fix() -> None:
+    screen = app(LOG, answers={"strict": "yes"})
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await settled(pilot, "cause")
+        await pilot.press("down")
+        before = screen.marked_fix()
+        await pilot.resize_terminal(120, 40)
+        await pilot.pause()
+        assert before is not None
+        assert screen.marked_fix() == before
+        assert before.fix.id == "nearest"
+
+
+async def test_down_walks_over_fixes_evidence_and_values() -> None:
+    screen = app(LOG, answers={"strict": "yes"})
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await settled(pilot, "cause")
+        lists: list[str] = []
+        for _ in range(5):
+            assert screen.focused is not None
+            lists.append(screen.focused.id or "")
+            await pilot.press("down")
+        assert list(dict.fromkeys(lists)) == ["fixes", "evidence", "cause-values"]
+
+
+async def test_ctrl_c_once_tells_and_twice_leaves() -> None:
+    screen = app(LOG, answers={"strict": "yes"})
+    async with screen.run_test() as pilot:
+        await settled(pilot, "cause")
+        await pilot.press("ctrl+c")
+        assert "once more" in said(pilot)
+        assert screen.is_running
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+    assert screen.return_value == 0
+
+
+async def test_ascii_draws_nothing_else() -> None:
+    screen = app(COMMAND + LOG, answers={"strict": "yes"}, ascii_only=True)
+    async with screen.run_test(size=(80, 60)) as pilot:
+        await settled(pilot, "cause")
+        assert "\n".join(drawn(screen)).isascii()
+        await pilot.press("l")
+        await until(pilot, lambda: isinstance(screen.screen, LogScreen), "the log")
+        assert "\n".join(drawn(screen)).isascii()

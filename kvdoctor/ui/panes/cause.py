@@ -120,9 +120,9 @@ class CausePane(Pane):
     def take_focus(self) -> None:
         options = self.query_one("#fixes", MarkedList)
         if options.display:
-            options.focus(scroll_visible=False)
+            self.screen.set_focus(options, scroll_visible=False)
         else:
-            self.focus()
+            self.screen.set_focus(self)
 
     def place(self) -> Place | None:
         shown = self._shown

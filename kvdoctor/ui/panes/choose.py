@@ -47,7 +47,7 @@ class ChoosePane(Pane):
 
     def take_focus(self) -> None:
         options = self.query_one("#findings", OptionList)
-        (options if options.display else self).focus()
+        self.screen.set_focus(options if options.display else self)
 
     def place(self) -> Place | None:
         at = self.query_one("#findings", OptionList).highlighted

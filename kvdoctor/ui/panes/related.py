@@ -51,7 +51,7 @@ class RelatedPane(Pane):
 
     def take_focus(self) -> None:
         options = self.query_one("#links", OptionList)
-        (options if options.display else self).focus()
+        self.screen.set_focus(options if options.display else self)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()

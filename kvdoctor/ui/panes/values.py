@@ -86,7 +86,7 @@ class ValuesPane(Pane):
         known = shown.facts.known.get(name) if shown.facts is not None else None
         field = self.query_one("#answer", Input)
         field.value = str(known.value) if known is not None else ""
-        field.focus()
+        self.screen.set_focus(field)
 
     def _list(self, shown: Report) -> None:
         options = self.query_one("#known", MarkedList)
@@ -106,7 +106,7 @@ class ValuesPane(Pane):
 
     def take_focus(self) -> None:
         field = self.query_one("#answer", Input)
-        (field if field.display else self.query_one("#known", MarkedList)).focus()
+        self.screen.set_focus(field if field.display else self.query_one("#known", MarkedList))
 
     def _marked(self) -> str:
         options = self.query_one("#known", MarkedList)
