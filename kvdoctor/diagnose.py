@@ -134,11 +134,13 @@ def gather(
     *,
     side: str = "this",
     number: int = 0,
+    seen: Mapping[str, Value] | None = None,
 ) -> Facts:
     """What is known about every input of ``record``.
 
     ``holes`` are the texts captured from the failure's message (standing at line ``number``),
-    ``side`` is the side whose log it is, ``candidates`` the possible vLLM releases.
+    ``seen`` what other log lines tell (input -> value), ``side`` is the side whose log it is,
+    ``candidates`` the possible vLLM releases.
     """
     known: dict[str, Value] = {}
     offered: dict[str, Value] = {}
@@ -146,7 +148,8 @@ def gather(
     specs = dict(record.inputs)
     specs.setdefault(RELEASE_INPUT, Input(RELEASE_INPUT, "version", "vLLM release"))
     for name, spec in specs.items():
-        for entry in _sources(spec, values, holes, answers, candidates, side, number):
+        told = (seen or {}).get(name)
+        for entry in _sources(spec, values, holes, answers, candidates, side, number, told):
             value, complaint = coerce(spec, entry.value)
             if complaint:
                 if entry.origin == "answer":
@@ -182,12 +185,15 @@ def _sources(
     candidates: tuple[str, ...],
     side: str,
     number: int,
+    told: Value | None,
 ) -> Iterable[Value]:
     name = spec.name
     if answers.get(name) not in (None, NOT_KNOWN):
         yield Value(name, answers[name], "answer", spec.side, why="answered")  # type: ignore[arg-type]
     if name in holes:
         yield Value(name, holes[name], "message", spec.side, number, why="in the message")
+    if told is not None:
+        yield told
     if name == RELEASE_INPUT and len(candidates) == 1:
         yield Value(name, candidates[0], "log", "this", why="the release of the log")
     later: list[Value] = []

@@ -56,6 +56,8 @@ class Input:
     maximum: float | None = None
     reads: tuple[str, ...] = ()  # names in Values, "decode.tensor_parallel_size" or plain
     usual: Mapping[str, object] = field(default_factory=dict)  # vllm range -> value
+    lines: Mapping[str, object] = field(default_factory=dict)  # template of a log line -> value
+    where: str = "anywhere"  # before, after: where such a line must stand, seen from the failure
     example: str = ""
 
 
@@ -148,7 +150,9 @@ class Published:
     id: str = ""
     slug: str = ""
     url: str = ""
-    advice: tuple[tuple[str, str, str], ...] = ()  # (advice in our words, verdict, what happens instead)
+    advice: tuple[
+        tuple[str, str, str], ...
+    ] = ()  # (advice in our words, verdict, what happens instead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +190,9 @@ class Record:
     related: tuple[Related, ...]
     published: tuple[Published, ...]
     examples: tuple[Example, ...]
-    danger: str = ""  # expression over inputs: this configuration is dangerous though nothing failed
+    danger: str = (
+        ""  # expression over inputs: this configuration is dangerous though nothing failed
+    )
     stage: int = 50  # order in which vLLM reaches the guard: 10 argument parsing … 90 transfer
     file: str = ""  # where it was loaded from
     private: bool = False

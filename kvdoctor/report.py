@@ -27,6 +27,7 @@ from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match, match, together
 from kvdoctor.record import Input, Record
 from kvdoctor.releases import parse_range
+from kvdoctor.seen import seen_lines
 from kvdoctor.values import Launch, Table, find_launches, merge, read_values, side_of
 from kvdoctor.values.rewrite import apply, difference
 from kvdoctor.values.value import Value, Values
@@ -184,7 +185,7 @@ def _without_denied(
     for finding in findings:
         record = knowledge.records.get(finding.record) if finding.record else None
         if record is not None and record.severity != "error":
-            facts = _facts(record, finding, sources, values, {}, release, knowledge.sites.releases)
+            facts = _facts(record, finding, sources, values, {}, release, knowledge)
             if isinstance(diagnose(record, facts), NoCause):
                 continue
         kept.append(finding)
@@ -218,13 +219,16 @@ def _facts(
     values: Values,
     answers: Mapping[str, object],
     release: Release,
-    known_releases: Sequence[str],
+    knowledge: Knowledge,
 ) -> Facts:
     holes = finding.holes if finding is not None and finding.record == record.id else {}
     number = finding.number if finding is not None else 0
     side = _side_of_finding(finding, sources)
-    candidates = release.candidates or _releases_of(record, finding, known_releases)
-    return gather(record, values, holes, answers, candidates, side=side, number=number)
+    candidates = release.candidates or _releases_of(record, finding, knowledge.sites.releases)
+    pastes = [(source.paste, source.side) for source in sources]
+    name = finding.source if finding is not None else ""
+    seen = seen_lines(record, pastes, name, number, knowledge)
+    return gather(record, values, holes, answers, candidates, side=side, number=number, seen=seen)
 
 
 def _releases_of(
@@ -274,7 +278,7 @@ def report(
         values,
         answers or {},
         read.release,
-        knowledge.sites.releases,
+        knowledge,
     )
     outcome = diagnose(record, facts)
     side = _side_of_finding(finding, read.sources)

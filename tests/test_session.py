@@ -8,6 +8,7 @@ from kvdoctor import session
 from kvdoctor.diagnose import Asks, Cause
 from kvdoctor.intake import read
 from kvdoctor.knowledge import Knowledge
+from kvdoctor.record import Input
 from kvdoctor.report import Source
 from kvdoctor.session import State
 
@@ -112,8 +113,10 @@ def test_what_the_message_said_comes_along_too() -> None:
 
 
 def test_what_the_values_would_hit_next_comes_first() -> None:
-    text = ("vllm serve m --kv-transfer-config '{\"kv_connector\": \"WidgetConnector\"}'\n"
-            "ValueError: Widget size 200 does not divide 8 here\n")
+    text = (
+        'vllm serve m --kv-transfer-config \'{"kv_connector": "WidgetConnector"}\'\n'
+        "ValueError: Widget size 200 does not divide 8 here\n"
+    )
     state = session.answer(pasted(text), "strict", "yes", KNOWN)
     shown = session.view(state, KNOWN)
     assert shown is not None
@@ -121,8 +124,10 @@ def test_what_the_values_would_hit_next_comes_first() -> None:
 
 
 def test_a_fix_that_trips_another_guard_says_so() -> None:
-    text = ("vllm serve m --kv-transfer-config '{\"kv_connector\": \"WidgetConnector\"}'\n"
-            "ValueError: Widget size 3 does not divide 200 here\n")
+    text = (
+        'vllm serve m --kv-transfer-config \'{"kv_connector": "WidgetConnector"}\'\n'
+        "ValueError: Widget size 3 does not divide 200 here\n"
+    )
     shown = session.view(session.answer(pasted(text), "strict", "yes", KNOWN), KNOWN)
     assert shown is not None
     breaks = {one.fix.id: [link.record for link in one.breaks] for one in shown.fixes}
@@ -150,3 +155,17 @@ def test_the_other_sides_text_joins_what_is_there() -> None:
 def test_a_state_is_a_value() -> None:
     assert session.start() == session.start()
     assert session.back(session.start()) == session.start()
+
+
+def test_a_line_that_stands_there_answers_a_question() -> None:
+    told = Input(
+        "told", "bool", "did it?", lines={"The widget came back as {name}": True}, where="after"
+    )
+    check = replace(WIDGET.checks[0], when="told")
+    record = replace(WIDGET, inputs={**WIDGET.inputs, "told": told}, checks=(check,))
+    known = Knowledge(records={record.id: record})
+    after = "INFO 01-01 10:00:00 [widget.py:1] The widget came back as new\n"
+    for text, status in ((LOG + after, "cause"), (after + LOG, "asks"), (LOG, "asks")):
+        shown = session.view(session.paste(session.start(), [Source(read(text))], known), known)
+        assert shown is not None
+        assert shown.status == status, text

@@ -113,6 +113,8 @@ def _input(name: str, tree: Tree) -> Input:
         maximum=tree.get("maximum"),
         reads=tuple(tree.get("reads", ())),
         usual=dict(tree.get("usual", {})),
+        lines=dict(tree.get("lines", {})),
+        where=tree.get("where", "anywhere"),
         example=str(tree.get("example", "")),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kvdoctor.data import dataclass
 
 STATUS = ("draft", "proven", "retired")
+WHERE = ("anywhere", "before", "after")
 SEVERITY = ("error", "warning", "danger", "notice")
 KINDS = ("raise", "assert", "log", "external", "symptom")
 SIDES = ("prefill", "decode", "both", "this", "other", "router")
@@ -127,6 +128,10 @@ INPUT = Shape(
         Field("minimum", Leaf("number"), "smallest value that can be"),
         Field("maximum", Leaf("number"), "largest value that can be"),
         Field("reads", Many(TEXT), "names under which the value is read from logs and commands"),
+        Field(
+            "lines", Table(Leaf("any")), "template of a log line -> the value it tells when seen"
+        ),
+        Field("where", Leaf("text", WHERE), "where that line must stand, seen from the failure"),
         Field("usual", Table(Leaf("any")), "release range -> vLLM's own default"),
         Field("example", Leaf("any"), "a value as people type it"),
     ),
