@@ -47,12 +47,15 @@ class Sites:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        head, _, rows = read_bytes(folder / "sites.json").partition(b'"rows":[\n')
+        data = read_bytes(folder / "sites.json")
+        begin = data.find(b'"rows":[') + len(b'"rows":[')
+        head = data[: data.rfind(b"\n", 0, begin)] if data else b""
         about: dict[str, Any] = json.loads(head.rstrip().rstrip(b",") + b"}") if head else {}
         self.releases: tuple[str, ...] = tuple(about.get("releases", ()))
         self._size = int(about.get("sites", 0))
         self._paths: list[str] = list(about.get("paths", ()))
-        self._text = b"\n" + rows.rpartition(b"\n]}")[0]  # one row a line, commas between them
+        # one row a line, each behind a line end, commas between them
+        self._text = data[begin : max(begin, data.rfind(b"\n]}"))]
         self._entries = KeyedFile(folder / "places.txt")
         self._places: dict[str, tuple[Place, ...]] = {}
 
