@@ -150,9 +150,7 @@ class Published:
     id: str = ""
     slug: str = ""
     url: str = ""
-    advice: tuple[
-        tuple[str, str, str], ...
-    ] = ()  # (advice in our words, verdict, what happens instead)
+    advice: tuple[tuple[str, str, str], ...] = ()  # (says, verdict, what happens instead)
 
 
 @dataclass(frozen=True, slots=True)
