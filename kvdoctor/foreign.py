@@ -83,9 +83,7 @@ class ForeignMessages:
         (FILE_NOT_FOUND) counts only where the message is known to be its owner's."""
         for found in _CODE.finditer(message[:4000]):
             known = self._codes.get(found[0])
-            if known is not None and (
-                known.owner == owner or found[0].startswith(self._prefixes)
-            ):
+            if known is not None and (known.owner == owner or found[0].startswith(self._prefixes)):
                 yield known
 
     def number(self, number: int, owner: str = "mooncake") -> Foreign | None:
