@@ -59,6 +59,7 @@ class Identity:
     alternatives: tuple[str, ...] = ()
     evidence: tuple[int, ...] = ()
     similar: tuple[str, ...] = ()
+    meaning: str = ""  # of a message of a library below vLLM
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,8 @@ class Identifier:
             score -= 0.2
         if entry.any_frame or entry.before:
             score += PARTICULAR
+        if entry.before:
+            score += PARTICULAR / 2  # an earlier line that names the cause beats a frame alone
         return score + min(hit.literal_chars, 400) / 1_000_000
 
     def _before(self, entry: Identify) -> tuple[int, ...] | None:
@@ -218,6 +221,10 @@ class Identifier:
         """An exception that nothing in the knowledge names."""
         if failure.form == "cut" and not in_vllm:
             return None
+        said = self._knowledge.foreign.find(failure.message, owner=owner_of(failure))
+        if said is not None:
+            base = replace(base, owner=said.owner, meaning=said.meaning, confidence=0.8)
+            return replace(base, tier=0 if in_vllm else 1)
         if not in_vllm:
             return replace(base, confidence=0.5, tier=1)
         near = self._knowledge.sites.similar(failure.message) if failure.message else ()
