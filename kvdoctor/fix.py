@@ -174,7 +174,7 @@ def _solve(
             continue
         trial: dict[str, Scalar] = dict(zip(names, chosen, strict=True))  # type: ignore[arg-type]
         after = _after(record, cause, {**fixed, **trial})
-        if guard_verdict(record, after, _candidates_after(cause, after)).accepted is not True:
+        if not accepts(record, after, _candidates_after(cause, after)):
             continue
         price = cost.evaluate({**after, **olds})
         if not isinstance(price, int | float) or isinstance(price, bool):
@@ -256,7 +256,7 @@ def _proof(record: Record, claimed: FixProof, cause: Cause, candidates: Sequence
         note = f"shown for vLLM {claimed.vllm}; this log is from {where}. {note}".strip()
     elif reach != "all":
         level = "unproven"
-    needless = guard_verdict(record, cause.values, cause.facts.candidates).accepted is True
+    needless = accepts(record, cause.values, cause.facts.candidates)
     if claimed.level == "guard" and (not record.guards or needless):
         level = "unproven"
     return Proof(level, claimed.vllm, note, claimed.evidence, tested if level == "guard" else 0)
@@ -282,13 +282,22 @@ def guards_for(record: Record, release: str) -> Iterator[Guard]:
             yield guard
 
 
+def accepts(record: Record, values: Mapping[str, Scalar], candidates: Sequence[str]) -> bool:
+    """Whether vLLM's guard is known to let ``values`` pass in every candidate release."""
+    return guard_verdict(record, values, candidates, asking=False).accepted is True
+
+
 def guard_verdict(
-    record: Record, values: Mapping[str, Scalar], candidates: Sequence[str]
+    record: Record,
+    values: Mapping[str, Scalar],
+    candidates: Sequence[str],
+    *,
+    asking: bool = True,
 ) -> Verdict:
     """What vLLM's guard says about ``values`` in every candidate release.
 
     With no candidate the guard must hold in each of its variants. A release that no variant
-    covers has no such guard and accepts."""
+    covers has no such guard and accepts. ``asking``: also tell which inputs would decide."""
     asks: list[str] = []
     undecided = False
     checks: Sequence[tuple[str, Guard]]
@@ -303,13 +312,13 @@ def guard_verdict(
             continue
         seen.add(key)
         known = {**values, RELEASE_INPUT: release} if release else values
-        accepts = parse_for(record, guard.accepts)
-        verdict = accepts.evaluate(known)
+        condition = parse_for(record, guard.accepts)
+        verdict = condition.evaluate(known)
         if verdict is False:
             return Verdict(False, (), release)
         if verdict is not True:
             undecided = True
-            for name in unknown_inputs(record, accepts, known):
+            for name in unknown_inputs(record, condition, known) if asking else ():
                 if name not in asks:
                     asks.append(name)
     return Verdict(None, tuple(asks)) if undecided else Verdict(True)

@@ -129,7 +129,7 @@ def _facts(record: Record, config: Configuration) -> Facts:
 def verdict_for(record: Record, config: Configuration) -> tuple[Verdict, dict[str, Scalar]]:
     """The guard of another record over this configuration."""
     scalars = with_derived(record, _facts(record, config).scalars())
-    return guard_verdict(record, scalars, config.candidates), scalars
+    return guard_verdict(record, scalars, config.candidates, asking=False), scalars
 
 
 def fails_next(

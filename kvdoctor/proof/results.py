@@ -19,26 +19,26 @@ def results_file() -> Path:
 
 
 @cache
-def all_compared() -> dict[str, tuple[Compared, ...]]:
-    """Caller id -> one entry for each release, oldest first. Empty when nothing was recorded."""
+def _recorded() -> dict[str, dict[str, dict[str, int]]]:
+    """Caller id -> release -> figures. Empty when nothing was recorded."""
     try:
         text = results_file().read_text(encoding="utf-8")
     except OSError:
         return {}
-    return {
-        call_id: tuple(
-            Compared(
-                vllm=release,
-                combinations=int(found["combinations"]),
-                raised=int(found["raised"]),
-                mismatches=int(found["mismatches"]),
-            )
-            for release, found in releases.items()
-        )
-        for call_id, releases in json.loads(text)["guards"].items()
-    }
+    guards: dict[str, dict[str, dict[str, int]]] = json.loads(text)["guards"]
+    return guards
 
 
+@cache
 def compared(call_id: str) -> tuple[Compared, ...]:
-    """The comparisons of one caller, () when it was never compared."""
-    return all_compared().get(call_id, ())
+    """The comparisons of one caller, one for each release, oldest first; () when it was never
+    compared."""
+    return tuple(
+        Compared(
+            vllm=release,
+            combinations=int(found["combinations"]),
+            raised=int(found["raised"]),
+            mismatches=int(found["mismatches"]),
+        )
+        for release, found in _recorded().get(call_id, {}).items()
+    )
