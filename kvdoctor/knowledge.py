@@ -16,10 +16,12 @@ from kvdoctor.scalars import UNKNOWN, read_value
 from kvdoctor.template import Hit, Pattern, Skeleton
 
 if TYPE_CHECKING:
+    from kvdoctor.foreign import ForeignMessages
     from kvdoctor.intake.release import Reading
     from kvdoctor.sites import Sites
     from kvdoctor.values.table import Table
 
+TELLING = 20  # literal characters that name a wrapper without its exception class
 _NUMERIC = ("int", "number")
 
 
@@ -94,6 +96,13 @@ class Knowledge:
         return Reading(self.wrappers, Fingerprints(tuple(banners), places))
 
     @cached_property
+    def foreign(self) -> ForeignMessages:
+        """What the libraries below vLLM say, and what it means."""
+        from kvdoctor.foreign import ForeignMessages
+
+        return ForeignMessages(self.trees.get("foreign", ()))
+
+    @cached_property
     def value_table(self) -> Table:
         """Where vLLM prints its values, how its options are spelled, what it assumes."""
         from kvdoctor.values.table import load_table
@@ -158,15 +167,17 @@ class Knowledge:
         )
 
     def wrapper_of(self, message: str, exception: str = "") -> Wrapper | None:
-        """The wrapper that ``message`` is; ``exception`` without module, "" when unknown."""
+        """The wrapper that ``message`` is; ``exception`` without module, "" when unknown. A short
+        text that belongs to an exception class is no wrapper without that class."""
         text = Skeleton(message)
         name = exception.rpartition(".")[2]
-        for number in sorted(int(key) for key in self._wrapper_index.among(text.chars)):
-            wrapper = self.wrappers[number]
+        for wrapper in self.wrappers:
             if wrapper.exception and name and wrapper.exception != name:
                 continue
             hit = _pattern(wrapper.message, ()).match(text)
-            if hit is not None and (hit.complete or hit.literal_chars * 10 >= hit.total_chars * 9):
+            if hit is None or (wrapper.exception and not name and hit.literal_chars < TELLING):
+                continue
+            if hit.complete or hit.literal_chars * 10 >= hit.total_chars * 9:
                 return wrapper
         return None
 

@@ -57,7 +57,7 @@ class Match:
     evidence: tuple[Evidence, ...] = ()
     vllm_place: Place | None = None
     alternatives: tuple[str, ...] = ()
-    hint: str = ""  # for a wrapper alone: where the root cause stands and how to get it
+    hint: str = ""  # of a wrapper: where the root cause stands; of a foreign message: its meaning
     similar: tuple[str, ...] = ()  # templates of sites with similar wording: a guess, said so
 
 
@@ -294,7 +294,7 @@ def _finding(group: list[_Trouble], role: str, paste: Paste, knowledge: Knowledg
         evidence=_evidence(group, best, paste),
         vllm_place=identity.vllm_place,
         alternatives=identity.alternatives,
-        hint=identity.wrapper.where if identity.wrapper is not None else "",
+        hint=identity.wrapper.where if identity.wrapper is not None else identity.meaning,
         similar=identity.similar,
     )
 
