@@ -46,10 +46,7 @@ def exists(name: str) -> bool:
 
 def has_terminal_input() -> bool:
     """Whether standard input is a terminal; False when it is closed."""
-    try:
-        return sys.stdin is not None and sys.stdin.isatty()
-    except ValueError:
-        return False
+    return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
 
 
 def _has_pipe() -> bool:

@@ -101,7 +101,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path, default=HERE / "corpus")
     options = parser.parse_args()
-    chance = random.Random(options.seed)
+    chance = random.Random(options.seed)  # noqa: S311
     every = mutate.cases()
     counts: collections.Counter[str] = collections.Counter()
     size, end = 0, time.monotonic() + options.seconds

@@ -43,7 +43,7 @@ def check(
 
 
 def written(shown: Report, knowledge: Knowledge) -> None:
-    """Every form of the report: encodable, on one line where promised, nothing a terminal acts on."""
+    """Every form of the report: encodable, one line where promised, nothing a terminal acts on."""
     line = json.dumps(document(shown), ensure_ascii=False, allow_nan=False)
     assert "\n" not in line
     assert json.loads(line)["schema_version"] == 1
