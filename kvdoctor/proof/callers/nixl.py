@@ -131,6 +131,7 @@ def _topology(tp: int, rtp: int, block: int, heads: int, is_mla: bool, rdcp: int
     "nixl-mamba-apc-phys",
     "nixl-nvfp4-reshard",
     "nixl-prefill-replicates-heads",
+    "nixl-mamba-dcp",
 )
 def handshake(
     local_tp_size: int = 2,
