@@ -1,0 +1,2 @@
+#!/bin/bash
+VLLM_CPU_KVCACHE_SPACE=1 HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 OMP_NUM_THREADS=1 MOONCAKE_CONFIG_PATH=/models/mooncake.json VLLM_HOST_IP=127.0.0.1 MC_TCP_BIND_ADDRESS=127.0.0.1 vllm serve /models/tiny-llama --load-format dummy --enforce-eager --max-model-len 512 --kv-transfer-config '{"kv_connector": "MooncakeStoreConnector", "kv_role": "kv_both", "kv_connector_extra_config": {"custom_mem_pool": "CUDA"}}' --port 8342 --host 127.0.0.1 2>&1 | tee failing.log
