@@ -1,0 +1,2 @@
+#!/bin/bash
+VLLM_CPU_KVCACHE_SPACE=1 HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 OMP_NUM_THREADS=1 VLLM_MOONCAKE_BOOTSTRAP_PORT=8998 VLLM_HOST_IP=127.0.0.1 MC_TCP_BIND_ADDRESS=127.0.0.1 vllm serve /models/tiny-llama --load-format dummy --enforce-eager --max-model-len 512 --kv-transfer-config '{"kv_connector": "MooncakeConnector", "kv_role": "kv_producer", "kv_connector_extra_config": {"mooncake_protocol": "nvlink"}}' --port 8352 --host 127.0.0.1 2>&1 | tee silent-fallback.log
