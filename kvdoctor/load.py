@@ -227,9 +227,7 @@ def _published(parts: Sequence[_Part], records: Records) -> dict[str, str]:
     return found
 
 
-def _reach(
-    connectors: list[str], guard: list[str] | None, danger: list[str] | None
-) -> Reach:
+def _reach(connectors: list[str], guard: list[str] | None, danger: list[str] | None) -> Reach:
     return Reach(
         tuple(connectors),
         None if guard is None else frozenset(guard),

@@ -6,7 +6,6 @@ shown, copied and checked is one and the same.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -360,9 +359,11 @@ def _raw(command: Command, index: int) -> str:
 
 def difference(before: Command, after: Command) -> tuple[tuple[str, str], ...]:
     """Lines with a sign before each: "-" gone, "+" new, " " unchanged."""
+    from difflib import SequenceMatcher
+
     old, new = lines_of(before), lines_of(after)
     result: list[tuple[str, str]] = []
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
     for kind, old_from, old_to, new_from, new_to in matcher.get_opcodes():
         if kind == "equal":
             result += [(" ", line) for line in old[old_from:old_to]]
