@@ -15,7 +15,7 @@ from kvdoctor.knowledge import Knowledge
 from kvdoctor.plain import report_text
 from kvdoctor.report import Report, Source, input_spec
 from kvdoctor.session import State
-from kvdoctor.terminal import clean, has_controlling_terminal
+from kvdoctor.terminal import clean, has_controlling_terminal, is_terminal
 
 STATUS_CODES = {"cause": 0, "asks": 3, "no_cause": 1, "no_match": 1, "broken": 2}
 
@@ -109,9 +109,9 @@ def _question(shown: Report, name: str) -> str:
 def _keyboard() -> TextIO | None:
     """Where answers come from: standard input if it is a terminal. If that was a pipe (the log)
     and somebody reads the output, the terminal itself. None: nobody is there to answer."""
-    if sys.stdin.isatty():
+    if is_terminal(sys.stdin):
         return sys.stdin
-    if not (sys.stdout.isatty() and has_controlling_terminal()):
+    if not (is_terminal(sys.stdout) and has_controlling_terminal()):
         return None
     return open("CONIN$" if sys.platform == "win32" else "/dev/tty", encoding="utf-8")  # noqa: PTH123
 

@@ -35,6 +35,8 @@ PAGE_HEADS = (
     "Prevention",
     "Tags",
 )
+LONGEST_ID = 80
+_CLASS = re.compile(r"[A-Za-z_][\w.]{0,200}")
 _HOLE = re.compile(r"\{([^{}]*)\}")
 _PAGE_ID = re.compile(r"/api/errors/([0-9a-f]{8,40})")
 _THROWN = re.compile(r"Thrown at (\S+?):(\d+)")
@@ -241,7 +243,8 @@ def _example_log(published: Published, template: str) -> str:
     """The message as it would stand in a log, its holes filled with made-up numbers."""
     numbers = iter(range(1, 1000))
     filled = _HOLE.sub(lambda found: str(next(numbers)), template)
-    return f"{published.exception}: {filled}" if published.exception else filled
+    named = _CLASS.fullmatch(published.exception)
+    return f"{published.exception}: {filled}" if named else filled
 
 
 def _raised_in(published: Published, sites: Sites | None) -> list[dict[str, str]]:
@@ -265,9 +268,9 @@ def draft(published: Published, sites: Sites | None = None) -> Draft:
 
     template = template_of(published.message)
     holes = list(dict.fromkeys(re.findall(r"\{(\w+)\}", template)))
-    record_id = published.slug or f"published-{published.id}"
+    record_id = _record_id(published)
     identify: dict[str, Any] = {"message": template}
-    if published.exception:
+    if _CLASS.fullmatch(published.exception):
         identify["exception"] = published.exception
     body: dict[str, Any] = {
         "id": record_id,
@@ -324,6 +327,15 @@ def draft(published: Published, sites: Sites | None = None) -> Draft:
     return Draft(
         record_id, head + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=96)
     )
+
+
+def _record_id(published: Published) -> str:
+    """A name for the record and its file: the slug when it is one, else its words; what a page
+    says never chooses a folder."""
+    words = "-".join(re.findall(r"[a-z0-9]+", published.slug.lower()))[:LONGEST_ID].strip("-")
+    if words:
+        return words
+    return "published-" + ("-".join(re.findall(r"[a-z0-9]+", published.id.lower()))[:40] or "page")
 
 
 def _literal(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from kvdoctor.data import dataclass
 from kvdoctor.errors import InputError
 from kvdoctor.knowledge import Knowledge
-from kvdoctor.terminal import clean
+from kvdoctor.terminal import clean, is_terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def symptom_command(answers: str, knowledge: Knowledge, *, as_json: bool) -> int
     if as_json:
         print(json.dumps(_document(standing, knowledge), ensure_ascii=False))
     else:
-        while standing.question is not None and sys.stdin.isatty() and sys.stdout.isatty():
+        while standing.question is not None and is_terminal(sys.stdin) and is_terminal(sys.stdout):
             print(_question_text(standing.question))
             reply = _ask(standing.question)
             if not reply:

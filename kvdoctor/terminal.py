@@ -12,11 +12,11 @@ def can_show_a_screen() -> bool:
 
     Standard input may be a pipe (the log); keys then come from the controlling terminal."""
     if os.environ.get("TERM", "") in ("dumb", ""):
-        return sys.platform == "win32" and _is_terminal(sys.stdout)
-    return _is_terminal(sys.stdout) and (_is_terminal(sys.stdin) or has_controlling_terminal())
+        return sys.platform == "win32" and is_terminal(sys.stdout)
+    return is_terminal(sys.stdout) and (is_terminal(sys.stdin) or has_controlling_terminal())
 
 
-def _is_terminal(stream: TextIO | None) -> bool:
+def is_terminal(stream: TextIO | None) -> bool:
     """Whether a standard stream is a terminal; one that was closed before the start is none."""
     return stream is not None and not stream.closed and stream.isatty()
 
@@ -36,7 +36,7 @@ def wants_colour() -> bool:
     """Colour on standard output: a terminal, and neither NO_COLOR nor TERM=dumb."""
     if os.environ.get("NO_COLOR"):
         return False
-    return _is_terminal(sys.stdout) and os.environ.get("TERM", "") != "dumb"
+    return is_terminal(sys.stdout) and os.environ.get("TERM", "") != "dumb"
 
 
 def can_encode(text: str) -> bool:

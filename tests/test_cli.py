@@ -193,7 +193,7 @@ def test_colour_needs_a_terminal_and_our_own_words() -> None:
     from kvdoctor.report import Source, read_sources, report
 
     known = load()
-    paste = read("ValueError: \x1b[41mred\x1b[0m\n".encode() + Path(LOG).read_bytes())
+    paste = read(b"ValueError: \x1b[41mred\x1b[0m\n" + Path(LOG).read_bytes())
     shown = report(read_sources([Source(paste)], known), known)
     assert "\x1b[1;31mROOT CAUSE" in report_text(shown, known, colour=True)
     assert "\x1b[41m" not in report_text(shown, known, colour=True)
