@@ -24,9 +24,9 @@ from kvdoctor.releases import contains, key
 RELEASES = ("0.28.0", "0.29.0", "0.30.0", "0.31.0", "0.32.0", "0.33.0")
 # Guards that published records are about: compared on older releases too, where the function is.
 OLDER = {
-    "moriio-hetero-tp-heads": ("0.25.1", "0.26.0", "0.27.1"),
-    "moriio-tp-heads-positive": ("0.25.1", "0.26.0", "0.27.1"),
-    "store-unsupported": ("0.22.1", "0.23.0", "0.24.0", "0.25.1", "0.26.0", "0.27.1"),
+    "moriio-hetero-tp-heads": ("0.25.1", "0.27.1"),
+    "moriio-tp-heads-positive": ("0.25.1", "0.27.1"),
+    "store-unsupported": ("0.22.1", "0.25.1", "0.27.1"),
     "hma-explicit-unsupported": (
         "0.13.0",
         "0.16.0",
