@@ -16,10 +16,11 @@ BOTH = LOG + "\nRuntimeError: some other program failed\n"
 
 
 def app(text: str = "", **more: object) -> KvdoctorApp:
-    pending = (Pending("decode.log", "this", text),) if text else ()
+    if text:
+        more.setdefault("pending", (Pending("decode.log", "this", text),))
     answers = {"vllm_release": "0.32.0", **more.pop("answers", {})}  # type: ignore[dict-item]
     more.setdefault("knowledge", knowledge())
-    return KvdoctorApp(pending=pending, answers=answers, **more)  # type: ignore[arg-type]
+    return KvdoctorApp(answers=answers, **more)  # type: ignore[arg-type]
 
 
 async def until(pilot: Pilot[int], true: Callable[[], bool], what: str = "") -> None:

@@ -131,7 +131,8 @@ class LogLines(ScrollView, can_focus=True):
             self.refresh()
         else:
             self._refresh_rows(old, row)
-        self.post_message(self.Moved())
+        if row != old:
+            self.post_message(self.Moved())
 
     def _refresh_rows(self, *rows: int) -> None:
         width = self.size.width

@@ -15,6 +15,7 @@ from kvdoctor.report import Source
 from kvdoctor.ui.keybar import Key, KeyBar
 from kvdoctor.ui.loglines import LogLines, error_rows, library_rows
 from kvdoctor.ui.panes.base import FRONT, Place, text
+from kvdoctor.ui.places import source_name
 
 KEYS = (
     Key("esc", "back", "screen.leave"),
@@ -96,6 +97,7 @@ class LogScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         self.query_one("#log-find").display = False
         self.lines.short = self.app.size.width < NARROW
+        self.tell()
         self.lines.focus()
 
     @on(LogLines.Moved)
@@ -105,7 +107,7 @@ class LogScreen(ModalScreen[None]):
         paste = view.paste
         side = self._sources[self._at].side
         parts = [
-            f"{paste.name}{f' ({side})' if side != 'this' else ''}",
+            f"{source_name(paste.name)}{f' ({side})' if side != 'this' else ''}",
             f"line {view.number:,} of {len(paste.lines):,}",
         ]
         if self._process:
@@ -238,7 +240,8 @@ class LogScreen(ModalScreen[None]):
         fresh.short = self.lines.short
         await self.mount(fresh, after=old)
         await old.remove()
-        fresh.focus()
+        self.set_focus(fresh)
+        self.tell()
 
     def action_keys(self) -> None:
         from kvdoctor.ui.helping import HelpScreen

@@ -8,6 +8,13 @@ from kvdoctor.intake.paste import Line
 from kvdoctor.report import Source
 
 
+def source_name(name: str) -> str:
+    """What to call a source: the file without its folders."""
+    if name == "-":
+        return "the pipe"
+    return name.replace("\\", "/").rstrip("/").rpartition("/")[2] or name
+
+
 def line_at(sources: Sequence[Source], name: str, number: int) -> Line | None:
     """The line ``number`` of the source called ``name``; of the only source if none is named."""
     for source in sources:

@@ -199,7 +199,7 @@ async def keys(lines: int) -> float:
         await pilot.pause(0.5)
         for key in ("down", "pagedown", "end", "home", "e", "E", "m", "p", "p", "f", "f", "right"):
             began = time.perf_counter()
-            app.screen.simulate_key(key)
+            app.simulate_key(key)
             await pilot._wait_for_screen()
             slowest[key] = max(slowest.get(key, 0), (time.perf_counter() - began) * 1000)
     told = ", ".join(f"{key} {took:.0f}" for key, took in slowest.items())

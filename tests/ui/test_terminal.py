@@ -77,7 +77,7 @@ def test_a_pipe_is_read_and_keys_come_from_the_terminal(
     started.append(terminal)
     terminal.wait_for("--block-size 128")
     terminal.send("y")
-    terminal.wait_for("last-fix.txt")
+    terminal.wait_for("sent to the terminal's clipboard")
     file = tmp_path / "XDG_STATE_HOME" / "kvdoctor" / "last-fix.txt"
     assert file.read_text() == "--block-size 128\n"
     assert b"\x1b]52;c;" in terminal.raw

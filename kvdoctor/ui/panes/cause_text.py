@@ -16,7 +16,7 @@ from kvdoctor.plain import cut, proof_words, value_source
 from kvdoctor.report import OfferedFix, Report
 from kvdoctor.ui.glyphs import Glyphs
 from kvdoctor.ui.panes.base import one_line, text
-from kvdoctor.ui.places import line_at, telling
+from kvdoctor.ui.places import line_at, source_name, telling
 from kvdoctor.values.value import Value
 
 PROOF_STYLE = {
@@ -59,8 +59,7 @@ def _where(one: Match) -> str:
     if one.place is not None:
         line = f":{one.place.line}" if one.place.line else ""
         place = f", raised at {one.place.file.rpartition('/')[2]}{line}"
-    name = one.source.replace("\\", "/").rpartition("/")[2]
-    return f"{name} line {one.number}{process}{many}{sure}{place}"
+    return f"{source_name(one.source)} line {one.number}{process}{many}{sure}{place}"
 
 
 def _why(shown: Report) -> list[Content]:
