@@ -54,11 +54,11 @@ def _told(
                 if knowledge.fits(template, message) is not None:
                     yield Value(
                         spec.name,
-                        value,
+                        value,  # type: ignore[arg-type]
                         "log",
                         side,
                         line,
-                        paste.name,  # type: ignore[arg-type]
+                        paste.name,
                         why="a line that tells it",
                     )
                     break
