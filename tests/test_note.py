@@ -1,0 +1,124 @@
+"""Notes leave the house: nothing in them breaks out of its format or tells more than asked."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from made_up import knowledge
+
+from kvdoctor.hiding import Hider
+from kvdoctor.intake import read
+from kvdoctor.note import FORMATS, escaped, fenced, incident_note, inline
+from kvdoctor.report import Report, Source, read_sources, report
+
+KNOWN = knowledge()
+HOSTILE = (
+    "# head", "- item", "1. item", "2) item", "=====", "> quote", "<script>alert(1)</script>",
+    "--> <img src=x>", "![x](http://evil)", "[x](javascript:y)", "**bold**", "@everyone @octocat",
+    "a `code` b", "| a | b |", "~~~", "&lt;b&gt;", "http://evil.example/x", "#123",
+)  # fmt: skip
+
+
+def of(text: str) -> Report:
+    paste = read(text, "x.log")
+    return report(read_sources([Source(paste)], KNOWN), KNOWN)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_markdown_prose_shows_the_signs_and_obeys_none(text: str) -> None:
+    shown = escaped(text)
+    for sign in "`*_[]<>#|~@!":
+        assert shown.count(f"\\{sign}") == shown.count(sign)
+    assert "://" not in shown.replace("\\://", "")
+    assert not shown.startswith(("-", "=", "1. ", "2) "))
+
+
+def test_a_release_is_no_list() -> None:
+    assert escaped("0.32.0 works") == "0.32.0 works"
+
+
+@pytest.mark.parametrize("text", ["```\n# out", "````", "`" * 30, "a ` b", "``` ```` ```"])
+def test_code_cannot_be_closed_from_inside(text: str) -> None:
+    first, *_, last = fenced(text).split("\n")
+    assert first == last
+    assert set(first) == {"`"}
+    assert first not in text
+    assert inline("`x` ``y``").startswith("``` `x`")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    "nasty",
+    ["--> <b>", "```\n# out\n```", "<!channel> <@U1>", "@channel", "\x1b[31m", "*b* `c` <x|y>"],
+)
+def test_pasted_text_does_not_break_out(form: str, nasty: str) -> None:
+    shown = of(f"ValueError: Widget size 3 does not divide 8 here {nasty}\nKeyError: {nasty}\n")
+    note = incident_note(shown, KNOWN, form)
+    assert "\x1b" not in note
+    if form == "slack":
+        assert "<" not in note
+        assert note.count("```") % 2 == 0
+    if form in ("markdown", "issue"):
+        outside = _outside_code(note)
+        comments = outside.count("<!-- draft of a report to")
+        assert outside.count("<") == outside.count("\\<") + comments
+
+
+def _outside_code(note: str) -> str:
+    """The lines of a Markdown text that stand in no fence, without inline code."""
+    out: list[str] = []
+    fence = ""
+    for line in note.splitlines():
+        ticks = line if line and set(line) == {"`"} and len(line) > 2 else ""
+        if ticks and not fence:
+            fence = ticks
+        elif ticks == fence and fence:
+            fence = ""
+        elif not fence:
+            out.append(re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", line))
+    return "\n".join(out)
+
+
+def test_the_draft_of_an_issue_is_filled_in() -> None:
+    note = incident_note(of("ValueError: Widget size 3 does not divide 8 here\n"), KNOWN, "issue")
+    assert "# [Bug] ValueError: Widget size 3 does not divide 8 here" in note
+    assert "remote_size = 8" in note
+    assert "launch" in note.lower() or "To add" in note
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("connect to 10.1.2.3:5600 and 10.1.2.3", "connect to IP-1:5600 and IP-1"),
+        ("from fe80::1ff:fe23:4567:890a to ::1", "from IP-1 to ::1"),
+        ("http://prefill-0.svc.cluster.local:8100/v1", "http://HOST-1:8100/v1"),
+        ("tcp://decode-7:5557, decode-7:5558", "tcp://HOST-1:5557, HOST-1:5558"),
+        ("VLLM_HOST=box17 vllm serve --host box17", "VLLM_HOST=HOST-1 vllm serve --host HOST-1"),
+        ("gpu-node-3.corp.example.com is gone", "HOST-1 is gone"),
+        ("bound to 127.0.0.1 and 0.0.0.0:8000 on localhost:9", None),
+        ("vLLM 0.32.0 at vllm/v1/engine/core.py:1512 in run", None),
+        ("[base_worker.py:1318] torch 2.8.0+cu128 12:30:45", None),
+        ("local_block_size = 32   line 125 (in the message)", None),
+    ],
+)
+def test_hosts_become_tokens_and_nothing_else_does(text: str, hidden: str | None) -> None:
+    assert Hider().hide(text) == (text if hidden is None else hidden)
+
+
+def test_the_same_pod_is_the_same_token_everywhere() -> None:
+    hider = Hider({"decode-7f9c", "decode-7f9c-x2"})
+    assert hider.hide("decode-7f9c-x2 asked decode-7f9c") == "POD-1 asked POD-2"
+    assert hider.hide("decode-7f9c") == "POD-2"
+
+
+def test_hiding_takes_linear_time() -> None:
+    import time
+
+    took = []
+    for size in (20_000, 80_000):
+        text = "a." * size + "1." * size + ":" * size + "x-" * size
+        started = time.process_time()
+        Hider().hide(text)
+        took.append(time.process_time() - started)
+    assert took[1] < 10 * took[0] + 0.2

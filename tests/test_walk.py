@@ -1,0 +1,99 @@
+"""What fails next, what is dangerous in silence, and what is related."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from made_up import MISSING, WIDGET, knowledge
+
+from kvdoctor.knowledge import Knowledge
+from kvdoctor.record import Record
+from kvdoctor.values.value import Value, Values
+from kvdoctor.walk import (
+    Configuration,
+    concerns,
+    configuration,
+    dangers,
+    fails_next,
+    links,
+    newly_broken,
+    relations,
+)
+
+KNOWN = knowledge()
+RELEASE = ("0.32.0",)
+
+
+def known_with(*records: Record) -> Knowledge:
+    return Knowledge(records={one.id: one for one in records})
+
+
+def config(size: int, connector: str = "WidgetConnector", side: str = "decode") -> Configuration:
+    values = Values(
+        (Value("widget_size", size, "command", "decode"), Value("kv_connector", connector, "log"))
+    )
+    return configuration(None, {}, values, side, RELEASE)
+
+
+def test_a_guard_that_the_values_break_fails_next() -> None:
+    (link,) = fails_next(config(200), KNOWN, ())
+    assert (link.record, link.kind, link.why) == (MISSING.id, "fails-next", "200 is too large.")
+
+
+def test_a_guard_that_holds_or_cannot_be_judged_is_not_told() -> None:
+    assert fails_next(config(7), KNOWN, ()) == ()
+    unknown = configuration(None, {}, Values(), "decode", RELEASE)
+    assert fails_next(unknown, KNOWN, ()) == ()
+
+
+def test_a_record_of_another_connector_is_not_told() -> None:
+    assert fails_next(config(200, "GadgetConnector"), KNOWN, ()) == ()
+    assert not concerns(MISSING, config(200, "GadgetConnector"))
+
+
+def test_the_record_at_hand_and_retired_ones_are_left_out() -> None:
+    assert fails_next(config(200), KNOWN, {MISSING.id}) == ()
+    assert fails_next(config(200), known_with(replace(MISSING, status="retired")), ()) == ()
+
+
+def test_guards_come_in_the_order_in_which_they_are_reached() -> None:
+    late = replace(MISSING, id="a-later-one", stage=90)
+    found = fails_next(config(200), known_with(late, MISSING), ())
+    assert [one.record for one in found] == [MISSING.id, "a-later-one"]
+
+
+def test_a_danger_is_told_only_while_it_holds() -> None:
+    silent = replace(MISSING, id="silent", guards=(), danger="size > 50", checks=())
+    known = known_with(silent)
+    assert [one.record for one in dangers(config(60), known)] == ["silent"]
+    assert dangers(config(7), known) == ()
+
+
+def test_values_of_a_record_are_carried_under_the_names_that_others_read() -> None:
+    carried = configuration(
+        WIDGET, {"local_size": 300, "remote_size": 8}, Values(), "this", RELEASE
+    )
+    assert carried.connectors == ("WidgetConnector",)
+    assert [one.record for one in fails_next(carried, KNOWN, {WIDGET.id})] == [MISSING.id]
+
+
+def test_a_fix_is_told_what_it_newly_breaks_and_not_what_was_broken_before() -> None:
+    before = config(7)
+    after = {"local_size": 200, "remote_size": 200}
+    assert [one.record for one in newly_broken(WIDGET, before, after, KNOWN, ())] == [MISSING.id]
+    already = fails_next(config(200), KNOWN, ())
+    assert newly_broken(WIDGET, config(200), after, KNOWN, already) == ()
+
+
+def test_relations_are_told_from_both_ends() -> None:
+    assert [(one.record, one.kind) for one in relations(WIDGET, KNOWN)] == [
+        (MISSING.id, "leads-to")
+    ]
+    assert [(one.record, one.kind) for one in relations(MISSING, KNOWN)] == [
+        (WIDGET.id, "follows-from")
+    ]
+
+
+def test_a_record_is_linked_once_and_by_what_matters_most() -> None:
+    found = links(WIDGET, None, config(200), KNOWN)
+    assert [(one.record, one.kind) for one in found] == [(MISSING.id, "fails-next")]
