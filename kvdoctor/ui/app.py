@@ -187,6 +187,7 @@ class KvdoctorApp(Actions, App[int]):
             return
         finally:
             self._adding_side = False
+        gc.freeze()  # a long log is many objects: no later collection need look at them again
         self.call_from_thread(self.take, fresh)
 
     def _read(self, pending: tuple[Pending, ...]) -> State:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -68,10 +69,15 @@ class LogLines(ScrollView, can_focus=True):
     def __init__(self, paste: Paste, marks: Iterable[int], start: int = 0) -> None:
         super().__init__()
         self.paste = paste
+        ordered = paste.lines
+        if ordered and ordered[0].number > ordered[-1].number:  # pasted newest first
+            ordered = tuple(sorted(ordered, key=attrgetter("number")))
+        self.lines = ordered  # as they stood in the text
         self.marks = frozenset(marks)
-        self.rows: Sequence[int] = range(len(paste.lines))  # indices of the lines in sight
+        self.rows: Sequence[int] = range(len(self.lines))  # indices of the lines in sight
         self.cursor = 0  # an index into rows
         self._start: int | None = start
+        self._widest = -1
         self.needle = ""
         self.short = False  # the process and the message instead of the whole prefix
 
@@ -87,16 +93,16 @@ class LogLines(ScrollView, can_focus=True):
             self.move_to(self.cursor)
 
     def _measure(self) -> None:
-        lines = self.paste.lines
-        widest = max((len(lines[at].shown) for at in self.rows), default=0)  # short ones fit too
-        self.virtual_size = Size(min(widest, WIDEST) + GUTTER, len(self.rows))
+        if self._widest < 0:
+            self._widest = max((len(line.shown) for line in self.lines), default=0)
+        self.virtual_size = Size(min(self._widest, WIDEST) + GUTTER, len(self.rows))
 
     # -- where the cursor stands ----------------------------------------------------------------
 
     @property
     def number(self) -> int:
         """The line number under the cursor, 0 when no line is in sight."""
-        return self.paste.lines[self.rows[self.cursor]].number if self.rows else 0
+        return self.lines[self.rows[self.cursor]].number if self.rows else 0
 
     def show_only(self, rows: Sequence[int]) -> None:
         """Show these lines (indices) alone; the cursor stays near where it was."""
@@ -109,7 +115,7 @@ class LogLines(ScrollView, can_focus=True):
 
     def go(self, number: int) -> None:
         """To the line ``number``, or the next one in sight."""
-        index = bisect_left(self.paste.lines, number, key=lambda line: line.number)
+        index = bisect_left(self.lines, number, key=lambda line: line.number)
         self.move_to(min(bisect_left(self.rows, index), max(0, len(self.rows) - 1)), middle=True)
 
     def next_of(self, numbers: Sequence[int], step: int) -> int:
@@ -162,7 +168,7 @@ class LogLines(ScrollView, can_focus=True):
         base = self.rich_style
         if row >= len(self.rows):
             return Strip.blank(width, base)
-        line = self.paste.lines[self.rows[row]]
+        line = self.lines[self.rows[row]]
         here = row == self.cursor
         style = base + self._style_of(line)
         if here:

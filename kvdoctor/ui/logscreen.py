@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
+from operator import attrgetter
 from typing import ClassVar
 
 from textual import on, work
@@ -108,7 +110,7 @@ class LogScreen(ModalScreen[None]):
         side = self._sources[self._at].side
         parts = [
             f"{source_name(paste.name)}{f' ({side})' if side != 'this' else ''}",
-            f"line {view.number:,} of {len(paste.lines):,}",
+            f"line {view.number:,} of {len(view.lines):,}",
         ]
         if self._process:
             parts.append(f"only {self._process}")
@@ -174,7 +176,7 @@ class LogScreen(ModalScreen[None]):
     @work(thread=True, exclusive=True, group="find")
     def look(self, view: LogLines, needle: str) -> None:
         """All lines with the words, away from the event loop."""
-        hits = [line.number for line in view.paste.lines if needle in line.shown.lower()]
+        hits = [line.number for line in view.lines if needle in line.shown.lower()]
         self.app.call_from_thread(self.found, needle, hits)
 
     def found(self, needle: str, hits: Sequence[int]) -> None:
@@ -202,7 +204,7 @@ class LogScreen(ModalScreen[None]):
         self.lines.go(self.lines.next_of(self._hits, step) or fallback)
 
     def action_process(self) -> None:
-        names = sorted({line.process for line in self.lines.paste.lines if line.process})
+        names = sorted({line.process for line in self.lines.lines if line.process})
         following = [*names, ""]
         at = following.index(self._process) + 1 if self._process else 0
         self._process = following[at % len(following)]
@@ -219,10 +221,11 @@ class LogScreen(ModalScreen[None]):
 
     def _filter(self) -> None:
         view = self.lines
-        lines = view.paste.lines
+        lines = view.lines
         rows: Sequence[int] = range(len(lines))
         if self._process:
-            rows = [at for at in rows if lines[at].process == self._process]
+            fits = map(self._process.__eq__, map(attrgetter("process"), lines))
+            rows = list(compress(rows, fits))
         if self._folded:
             hidden = library_rows(view.paste)
             rows = [at for at in rows if lines[at].number not in hidden]

@@ -145,7 +145,7 @@ def first_paint(rounds: int, folder: str) -> float:
             used.setdefault(mark, []).append(terminal.processor())
             terminal.close()
     cpu = [statistics.median(times) for times in used.values()]
-    print(f"processor time to the first paint: {cpu[0]:.2f} s, {cpu[1]:.2f} s: {cpu[1] / cpu[0]:.2f}")
+    print(f"processor time to the first paint: {cpu[0]:.2f}, {cpu[1]:.2f} s: {cpu[1] / cpu[0]:.2f}")
     ratio = statistics.median(ours) / statistics.median(bare)
     print(
         f"first paint: bare {statistics.median(bare) * 1000:.0f} ms, "

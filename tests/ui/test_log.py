@@ -56,7 +56,7 @@ async def test_e_goes_from_error_to_error_and_says_when_there_is_none() -> None:
     screen = app(TEXT + "\nRuntimeError: some other program failed\n")
     async with screen.run_test(size=(80, 24)) as pilot:
         view = await opened(pilot, screen)
-        last = len(view.paste.lines)
+        last = len(view.lines)
         await pilot.press("e")
         assert view.number == last
         await pilot.press("E")
@@ -94,12 +94,12 @@ async def test_one_process_can_be_shown_alone() -> None:
     async with screen.run_test(size=(200, 24)) as pilot:
         view = await opened(pilot, screen)
         everything = len(view.rows)
-        names = sorted({line.process for line in view.paste.lines if line.process})
+        names = sorted({line.process for line in view.lines if line.process})
         seen = []
         for name in names:
             await pilot.press("p")
             assert f"only {name}" in title(screen)
-            assert {view.paste.lines[at].process for at in view.rows} == {name}
+            assert {view.lines[at].process for at in view.rows} == {name}
             seen.append(len(view.rows))
         await pilot.press("p")
         assert len(view.rows) == everything
@@ -185,3 +185,18 @@ async def test_with_both_sides_texts_s_goes_to_the_other_one() -> None:
         assert other is not view
         await pilot.press("end")
         assert other.number == 300
+
+
+async def test_a_log_pasted_newest_first_is_shown_as_it_was_pasted() -> None:
+    rows = [f"INFO 11-30 10:{i // 60:02}:{i % 60:02} [core.py:1] step {i}" for i in range(300)]
+    rows.append("ERROR 11-30 10:09:00 [core.py:2] ValueError: Widget size 3 does not divide 8 here")
+    screen = app("\n".join(reversed(rows)) + "\n", answers={"strict": "yes"})
+    async with screen.run_test(size=(100, 24)) as pilot:
+        await until(pilot, lambda: screen.shown is not None, "the report")
+        screen.action_log()
+        await until(pilot, lambda: isinstance(screen.screen, LogScreen), "the log")
+        view = screen.screen.query_one(LogLines)
+        numbers = [line.number for line in view.lines]
+        assert numbers == sorted(numbers)
+        await pilot.press("home")
+        assert "Widget size 3" in drawn(screen)[1]
