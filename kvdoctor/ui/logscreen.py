@@ -117,7 +117,8 @@ class LogScreen(ModalScreen[None]):
         if self._folded:
             parts.append("libraries folded")
         if view.needle:
-            parts.append(f"{len(self._hits):,} lines with '{view.needle}'")
+            many = len(self._hits)
+            parts.append(f"{many:,} line{'' if many == 1 else 's'} with '{view.needle}'")
         self.query_one("#log-title", Static).update(text(" | ".join(parts)))
 
     def _say(self, what: str) -> None:
