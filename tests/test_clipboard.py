@@ -20,7 +20,12 @@ FIX = "--block-size 128"
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No helper, no display, no multiplexer; an empty folder in front of nothing else."""
     for name in (
-        "TMUX", "DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "SSH_CONNECTION", "SSH_TTY",
+        "TMUX",
+        "DISPLAY",
+        "WAYLAND_DISPLAY",
+        "WSL_DISTRO_NAME",
+        "SSH_CONNECTION",
+        "SSH_TTY",
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -126,7 +131,8 @@ def test_an_old_tmux_without_w_still_gets_it(
     monkeypatch.setenv("TMUX", "/tmp/tmux-0/default,1,0")
     target = tmp_path / "got"
     helper(
-        tmp_path, "tmux",
+        tmp_path,
+        "tmux",
         "if '-w' in sys.argv: sys.exit(1)\n"
         f"pathlib.Path({str(target)!r}).write_text(sys.stdin.read())",
     )

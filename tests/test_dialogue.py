@@ -77,8 +77,13 @@ def test_after_a_pipe_the_answers_come_from_the_terminal(
 def test_without_a_terminal_nothing_prompts(environment: dict[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "kvdoctor", "--plain", str(CASE)],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=environment,
-        start_new_session=True, check=False,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment,
+        start_new_session=True,
+        check=False,
     )
     assert done.returncode == 0
     assert "FIX 1" in done.stdout

@@ -95,7 +95,12 @@ async def test_undo_asks_again_and_a_changed_value_decides_anew() -> None:
 
 
 HOSTILE = [
-    "[/x]", "[red]boo", "\x1b]52;c;aGk=\x07", "\x1b[2J", "[@click=app.exit]a[/]", "\u202egnp.exe",
+    "[/x]",
+    "[red]boo",
+    "\x1b]52;c;aGk=\x07",
+    "\x1b[2J",
+    "[@click=app.exit]a[/]",
+    "\u202egnp.exe",
 ]
 
 
@@ -175,8 +180,14 @@ async def test_the_first_page_says_what_is_wrong_why_and_the_first_fix_with_its_
         await settled(pilot, "cause")
         page = "\n".join(drawn(screen))
         for words in (
-            "The widgets of both sides differ", "ValueError: Widget size 3", "Cause  8 leaves 2.",
-            "Fix 1 of", "    --widget-size 8", "proof ", "- --widget-size 3", "+ --widget-size 8",
+            "The widgets of both sides differ",
+            "ValueError: Widget size 3",
+            "Cause  8 leaves 2.",
+            "Fix 1 of",
+            "    --widget-size 8",
+            "proof ",
+            "- --widget-size 3",
+            "+ --widget-size 8",
         ):
             assert words in page
         marked = [row for row in drawn(screen) if row.startswith(" ▌")]
