@@ -19,6 +19,7 @@ from kvdoctor.expression import parse
 from kvdoctor.load import load
 from kvdoctor.proof.ask import ask
 from kvdoctor.proof.recognise import Mark, marks_of
+from kvdoctor.record import Record
 from kvdoctor.releases import contains, key
 
 RELEASES = ("0.28.0", "0.29.0", "0.30.0", "0.31.0", "0.32.0", "0.33.0")
@@ -76,16 +77,29 @@ class Compared:
 
 
 @functools.cache
-def subjects(release: str) -> tuple[Subject, ...]:
-    """Every guard entry of every shipped record that names a caller and speaks of the release."""
-    return tuple(
-        subject(record, guard, release)
-        for record in load(use_cache=False, private=False).records.values()
-        for guard in record.guards
+def records() -> Mapping[str, Record]:
+    return load(use_cache=False, private=False).records
+
+
+def guards_of_records(release: str) -> list[tuple[str, int]]:
+    """Record id and position of every guard entry that names a caller and speaks of the release."""
+    return [
+        (record.id, position)
+        for record in records().values()
+        for position, guard in enumerate(record.guards)
         if guard.call in references()
         and release in releases_of(guard.call)
         and contains(guard.vllm, release)
-    )
+    ]
+
+
+@functools.lru_cache(maxsize=1)
+def subjects(release: str) -> Mapping[tuple[str, int], Subject]:
+    """The same with their rows; made when they are needed, for there are many."""
+    return {
+        (id_, position): subject(records()[id_], records()[id_].guards[position], release)
+        for id_, position in guards_of_records(release)
+    }
 
 
 def releases_of(call: str) -> tuple[str, ...]:
@@ -97,15 +111,15 @@ def all_releases() -> tuple[str, ...]:
     return tuple(sorted(wanted, key=lambda one: key(one) or ()))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1)
 def answers(release: str, only: tuple[str, ...] = ()) -> Answers:
     """All answers of one release (or those of some callers), by the name of the request. One
-    process for everything."""
+    process for everything; only the last release is kept, for a release is some hundred MB."""
     requests: dict[str, dict[str, Any]] = {}
     for call, reference in references().items():
         if release in releases_of(call) and (not only or call in only):
             requests[call] = _request(call, list(reference.columns), reference.rows())
-    for one in subjects(release):
+    for one in subjects(release).values():
         if one.guard.arguments and one.guard.call in requests:
             requests[one.id] = _request(one.guard.call, list(one.names), one.rows)
     with tempfile.TemporaryDirectory(prefix="kvdoctor-oracle-") as stand_ins:
@@ -251,17 +265,19 @@ def _wrong_hole(
     return ""
 
 
-def numbers(call: str, release: str, given: Answers) -> dict[str, int]:
-    """What knowledge/proof/guards.json keeps of one comparison, the records' guards included."""
-    found = compare_reference(call, release, given)
-    mismatches = found.mismatches + sum(
-        compare_subject(one, given).mismatches
-        for one in subjects(release)
-        if one.guard.call == call
-    )
+def numbers(found: Compared, further_mismatches: int = 0) -> dict[str, int]:
+    """What knowledge/proof/guards.json keeps of one comparison."""
     return {
         "combinations": found.combinations,
         "raised": found.raised,
         "shadowed": found.shadowed,
-        "mismatches": mismatches,
+        "mismatches": found.mismatches + further_mismatches,
     }
+
+
+def mismatches_of_records(call: str, release: str, given: Answers) -> int:
+    return sum(
+        compare_subject(one, given).mismatches
+        for one in subjects(release).values()
+        if one.guard.call == call
+    )

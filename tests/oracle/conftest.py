@@ -21,9 +21,18 @@ def unwanted() -> str:
     return environment.missing(comparison.all_releases())
 
 
+def release_of(item: pytest.Item) -> tuple[int, ...]:
+    call = getattr(item, "callspec", None)
+    release = call.params.get("release", "") if call is not None else ""
+    return tuple(int(part) for part in release.split(".")) if release else ()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).resolve().parent
     mine = [item for item in items if here in item.path.parents]
+    ordered = sorted(mine, key=release_of)  # one process for each release: its tests together
+    others = iter(ordered)
+    items[:] = [next(others) if here in item.path.parents else item for item in items]
     why = unwanted() if mine else ""
     if why:
         for item in mine:

@@ -38,7 +38,9 @@ def record(releases: list[str], calls: list[str]) -> None:
             old = guards.setdefault(call, {})
             old.pop(release, None)
             if references()[call].accepts(release):
-                old[release] = comparison.numbers(call, release, given)
+                found = comparison.compare_reference(call, release, given)
+                further = comparison.mismatches_of_records(call, release, given)
+                old[release] = comparison.numbers(found, further)
         write(file, guards)
         print(f"compared vLLM {release}", file=sys.stderr, flush=True)
 
