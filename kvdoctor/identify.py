@@ -253,7 +253,9 @@ class Identifier:
         return self._log_site(record)
 
     def _log_claim(self, record: LogRecord) -> _Claim | None:
-        best: _Claim | None = None
+        """The record that knows this line best. Connectors share some sentences: the file of the
+        log call decides between their records."""
+        claims: list[_Claim] = []
         for owner, entry, hit in self._knowledge.claims(record.message):
             if entry.exception or entry.frame:
                 continue
@@ -266,9 +268,9 @@ class Identifier:
                 continue
             score = 0.97 if hit.literal_chars >= STRONG_LITERALS else 0.6
             score += hit.literal_chars / 1_000_000 - (0.3 if owner.status == "draft" else 0.0)
-            if best is None or score > best.score:
-                best = _Claim(owner, entry, hit, score, evidence)
-        return best
+            claims.append(_Claim(owner, entry, hit, score, evidence))
+        here = [claim for claim in claims if _logged_in(claim.record, record.log_file)]
+        return max(here or claims, key=lambda claim: claim.score, default=None)
 
     def _log_place(self, record: LogRecord, claim: _Claim) -> Place | None:
         if record.native:
@@ -339,6 +341,14 @@ def _raised_here(claims: list[_Claim], failure: Failure) -> list[_Claim]:
         if any(seen.raised_in.partition(":")[0] == module for seen in claim.record.seen_in)
     ]
     return here or claims
+
+
+def _logged_in(record: Record, log_file: str) -> bool:
+    """Whether the record was seen in the file that a log line names ("base_worker.py")."""
+    name = log_file.rpartition("/")[2]
+    return bool(name) and any(
+        seen.raised_in.partition(":")[0].rpartition("/")[2] == name for seen in record.seen_in
+    )
 
 
 def _claimed(base: Identity, claims: list[_Claim]) -> Identity:
