@@ -329,3 +329,13 @@ async def test_ascii_draws_nothing_else() -> None:
         await pilot.press("l")
         await until(pilot, lambda: isinstance(screen.screen, LogScreen), "the log")
         assert "\n".join(drawn(screen)).isascii()
+
+
+async def test_who_cannot_tell_is_led_on() -> None:
+    screen = app(LOG)
+    async with screen.run_test() as pilot:
+        await settled(pilot, "values")
+        await pilot.press("question_mark", "enter")
+        await settled(pilot, "cause")
+        assert screen.shown is not None
+        assert screen.shown.status == "no_cause"

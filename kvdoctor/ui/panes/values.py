@@ -71,7 +71,9 @@ class ValuesPane(Pane):
         question.update(_question(shown, name))
         field.value = ""
         field.placeholder = (
-            f"usually {self._usual} (enter takes it)" if self._usual else "type the answer"
+            f"usually {self._usual} (enter takes it)"
+            if self._usual
+            else "type the answer, or ? if you cannot tell"
         )
         rows = [text(f"Find it   {spec.find}")] if spec.find else []
         if spec.example:
@@ -143,7 +145,7 @@ class ValuesPane(Pane):
         raw = event.value.strip() or self._usual
         app = self.app
         if not raw:
-            app.say("type an answer, or leave with esc")  # type: ignore[attr-defined]
+            app.say("type an answer, ? if you cannot tell, or leave with esc")  # type: ignore[attr-defined]
             return
         name = self.asked
         made = session.answer(app.state, name, raw, app.knowledge)  # type: ignore[attr-defined]
