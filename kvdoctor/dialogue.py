@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from kvdoctor import session
+from kvdoctor.diagnose import NOT_KNOWN
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.plain import report_text
 from kvdoctor.report import Report, Source, input_spec
@@ -78,7 +79,8 @@ def _choose(state: State, keyboard: TextIO) -> State:
 
 
 def _ask(state: State, knowledge: Knowledge, keyboard: TextIO) -> State:
-    """Ask one question after the other until the cause is decided or the user leaves one open."""
+    """Ask one question after the other until the cause is decided; one that the user cannot
+    answer is passed over."""
     while True:
         shown = session.view(state, knowledge)
         if shown is None or not shown.asks:
@@ -87,9 +89,7 @@ def _ask(state: State, knowledge: Knowledge, keyboard: TextIO) -> State:
         reply = _prompt(_question(shown, name), keyboard)
         if not reply:
             offered = shown.facts.offered.get(name) if shown.facts else None
-            if offered is None:
-                return state
-            reply = str(offered.value)
+            reply = str(offered.value) if offered is not None else NOT_KNOWN
         state = session.answer(state, name, reply, knowledge)
         if state.message:
             print(f"  {state.message}")
