@@ -50,8 +50,9 @@ def test_the_release_is_asked_for_only_when_a_range_decides() -> None:
 
 
 def test_an_answered_release_replaces_the_candidates() -> None:
-    known = facts(("0.30.0", "0.32.0"), local_size=3, remote_size=8, strict=False,
-                  vllm_release="0.30.0")
+    known = facts(
+        ("0.30.0", "0.32.0"), local_size=3, remote_size=8, strict=False, vllm_release="0.30.0"
+    )
     assert known.candidates == ("0.30.0",)
     assert isinstance(diagnose(WIDGET, known), Cause)
 
@@ -98,8 +99,14 @@ def test_a_value_of_an_unknown_side_answers_no_sided_question() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "raw", "value"),
-    [("int", " 16 ", 16), ("bool", "Yes", True), ("bool", "off", False), ("number", "0.9", 0.9),
-     ("version", "0.32.0", "0.32.0"), ("text", "x; rm -rf ~", "x; rm -rf ~")],
+    [
+        ("int", " 16 ", 16),
+        ("bool", "Yes", True),
+        ("bool", "off", False),
+        ("number", "0.9", 0.9),
+        ("version", "0.32.0", "0.32.0"),
+        ("text", "x; rm -rf ~", "x; rm -rf ~"),
+    ],
 )
 def test_answers_are_read_as_people_write_them(kind: str, raw: str, value: object) -> None:
     assert coerce(Input("x", kind, ""), raw) == (value, "")
@@ -107,8 +114,15 @@ def test_answers_are_read_as_people_write_them(kind: str, raw: str, value: objec
 
 @pytest.mark.parametrize(
     ("kind", "raw"),
-    [("int", "many"), ("int", "1.5"), ("int", "9" * 400), ("bool", "maybe"), ("number", "nan"),
-     ("version", "newest"), ("int", "600")],
+    [
+        ("int", "many"),
+        ("int", "1.5"),
+        ("int", "9" * 400),
+        ("bool", "maybe"),
+        ("number", "nan"),
+        ("version", "newest"),
+        ("int", "600"),
+    ],
 )
 def test_an_answer_that_does_not_fit_is_refused_with_a_reason(kind: str, raw: str) -> None:
     value, complaint = coerce(Input("x", kind, "", minimum=1, maximum=512), raw)

@@ -323,9 +323,9 @@ def test_a_key_of_a_child_connector_is_changed_in_its_place() -> None:
 
 
 def test_json_on_several_lines_stays_on_several_lines() -> None:
-    before = command("vllm serve m --kv-transfer-config '{\n  \"kv_role\": \"kv_both\"\n}'")
+    before = command('vllm serve m --kv-transfer-config \'{\n  "kv_role": "kv_both"\n}\'')
     after = apply(before, {"kv_transfer_config.kv_port": "7"})
-    assert after.text.endswith("'{\n  \"kv_role\": \"kv_both\",\n  \"kv_port\": 7\n}'")
+    assert after.text.endswith('\'{\n  "kv_role": "kv_both",\n  "kv_port": 7\n}\'')
 
 
 def test_a_configuration_that_cannot_be_read_is_not_guessed() -> None:
@@ -402,7 +402,7 @@ def test_any_value_survives_being_set(value: str) -> None:
 def test_an_argument_list_of_a_manifest_is_changed_as_yaml() -> None:
     import yaml
 
-    text = "args:\n  - \"--model\"\n  - \"m\"\n  - \"--tensor-parallel-size\"\n  - \"2\""
+    text = 'args:\n  - "--model"\n  - "m"\n  - "--tensor-parallel-size"\n  - "2"'
     before = parse_command(text, FLAGS, style="list")
     after = apply(
         before,

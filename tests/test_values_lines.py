@@ -403,7 +403,7 @@ def test_the_command_behind_a_log_is_restated_without_what_vllm_added() -> None:
     assert (launch.side, launch.origin) == ("prefill", "log")
     assert launch.command.text == (
         "vllm serve /m \\\n  --tensor-parallel-size 4 \\\n  --kv-transfer-config "
-        "'{\"kv_connector\": \"NixlConnector\", \"kv_role\": \"kv_producer\", "
+        '\'{"kv_connector": "NixlConnector", "kv_role": "kv_producer", '
         '"kv_connector_extra_config": {"kv_lease_duration": 6}, "kv_load_failure_policy": "fail"}\''
     )
     assert find_launches(paste(PREFILL_ARGS), table=TABLE) == ()

@@ -22,7 +22,7 @@ TABLE = builtin_table()
 
 
 def stated(text: str) -> dict[str, Scalar]:
-    """"side.name" → value of everything that is written in the text."""
+    """ "side.name" → value of everything that is written in the text."""
     result: dict[str, Scalar] = {}
     for entry in read_values(read(text), table=TABLE).entries:
         if entry.certainty != "usual" and entry.name != "side":

@@ -183,9 +183,7 @@ def merge(primary: Values, other: Values) -> Values:
 def _labelled(values: Values, side: str) -> Values:
     """The values of a text that turns out to be ``side``'s."""
     sides = {"this": side, "other": OTHER[side]}
-    return Values(
-        tuple(replace(one, side=sides.get(one.side, one.side)) for one in values.entries)
-    )
+    return Values(tuple(replace(one, side=sides.get(one.side, one.side)) for one in values.entries))
 
 
 # -- reading -----------------------------------------------------------------------------------

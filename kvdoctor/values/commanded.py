@@ -23,9 +23,7 @@ def command_server(command: Command, table: Table, order: int, side: str = "") -
         origin = "config" if listing else "command"
         if name[:1].isupper() and (listing or not name.startswith(table.environment)):
             continue  # the reader of manifests knows the lines of variables
-        made = Value(
-            name, value, origin, "this", command.line_of(token), why="launch command"
-        )
+        made = Value(name, value, origin, "this", command.line_of(token), why="launch command")
         server.found.append(Found(made, RANK))
     server.side = server.side or side_of_role(server.found, table.roles)
     return server

@@ -132,9 +132,7 @@ def _messages(paste: Paste) -> Iterator[_Message]:
             if count >= ENOUGH:
                 continue
             looks[site] = count + 1
-        yield _Message(
-            record.message, record.number, bool(record.log_line), record.pid, record.pod
-        )
+        yield _Message(record.message, record.number, bool(record.log_line), record.pid, record.pod)
     yield from _loose(paste.lines[behind:])
 
 
@@ -242,15 +240,20 @@ def _parsed(form: str, text: str) -> tuple[Tree, bool]:
     return (reading.tree, reading.cut) if reading else (None, True)
 
 
-def _add(
-    server: Server, reads: Reads, raw: Tree, number: int, source: str, why: str
-) -> None:
+def _add(server: Server, reads: Reads, raw: Tree, number: int, source: str, why: str) -> None:
     value = convert(raw, reads.type, reads.words)
     if value is _UNREADABLE or value in reads.skip:
         return
     certainty = reads.certainty
     made = Value(
-        reads.name, value, "log", reads.side, number, source, certainty, reads.why or why  # type: ignore[arg-type]
+        reads.name,
+        value,
+        "log",
+        reads.side,
+        number,
+        source,
+        certainty,
+        reads.why or why,  # type: ignore[arg-type]
     )
     doubt = reads.unless if value in reads.doubt else ""
     server.found.append(Found(made, reads.rank, doubt))

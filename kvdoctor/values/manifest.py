@@ -146,9 +146,7 @@ def _mapping(walk: _Walk, node: Any, scope: _Scope) -> None:
     pairs = list(_pairs(node))
     side = _own_side(pairs) or _role_side(pairs, walk.table.roles) or scope.side
     keys = {key for key, _ in pairs}
-    lists = {
-        key: child for key, child in pairs if key in _WORD_LISTS and child.id != "mapping"
-    }
+    lists = {key: child for key, child in pairs if key in _WORD_LISTS and child.id != "mapping"}
     if lists:
         _container(walk, pairs, lists, side)
     options = _options(walk, pairs, scope)
@@ -242,9 +240,7 @@ def _script(walk: _Walk, text: str, number: int, side: str) -> bool:
 # -- containers --------------------------------------------------------------------------------
 
 
-def _container(
-    walk: _Walk, pairs: list[tuple[str, Any]], lists: dict[str, Any], side: str
-) -> None:
+def _container(walk: _Walk, pairs: list[tuple[str, Any]], lists: dict[str, Any], side: str) -> None:
     """A container: its command and arguments, and the variables beside them."""
     nodes: list[Any] = []
     for key in _WORD_LISTS:

@@ -22,9 +22,7 @@ TRANSFER = "--kv-transfer-config"
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
-def apply(
-    command: Command, changes: Mapping[str, str], removes: Iterable[str] = ()
-) -> Command:
+def apply(command: Command, changes: Mapping[str, str], removes: Iterable[str] = ()) -> Command:
     """``command`` with the keys of ``changes`` set and ``removes`` taken away.
 
     A key is an option (``--tensor-parallel-size``), a dotted key of the transfer configuration
@@ -234,9 +232,7 @@ def set_env(command: Command, name: str, value: str) -> Command:
         return _again(command, command.text[:place] + f" -e {name}={quote(value)}"
                       + command.text[place:])  # fmt: skip
     first = command.tokens[0].start if command.tokens else 0
-    return _again(
-        command, command.text[:first] + f"{name}={quote(value)} " + command.text[first:]
-    )
+    return _again(command, command.text[:first] + f"{name}={quote(value)} " + command.text[first:])
 
 
 def remove_env(command: Command, name: str) -> Command:

@@ -12,7 +12,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def side_in_name(name: str) -> str:
-    """"prefill" or "decode" when exactly one of the words stands in a name, else ""."""
+    """ "prefill" or "decode" when exactly one of the words stands in a name, else ""."""
     plain = _CAMEL.sub("-", name[-300:]).lower()
     found = set(_WORD.findall(plain))
     return found.pop() if len(found) == 1 else ""

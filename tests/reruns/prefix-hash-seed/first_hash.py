@@ -1,6 +1,7 @@
 """Prints vLLM's first block hash for each hash function; run it in two processes to compare them.
 
-The sources of another release are chosen with PYTHONPATH. xxhash is printed only where it is installed."""
+The sources of another release are chosen with PYTHONPATH. xxhash is printed only where it is
+installed."""
 
 import vllm.utils.hashing as hashing
 import vllm.v1.core.kv_cache_utils as kv_cache_utils
