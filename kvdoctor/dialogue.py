@@ -81,10 +81,14 @@ def _choose(state: State, keyboard: TextIO) -> State:
 def _ask(state: State, knowledge: Knowledge, keyboard: TextIO) -> State:
     """Ask one question after the other until the cause is decided; one that the user cannot
     answer is passed over."""
+    named = False
     while True:
         shown = session.view(state, knowledge)
         if shown is None or not shown.asks:
             return state
+        if not named:
+            print(_error(shown))
+            named = True
         name = shown.asks[0]
         reply = _prompt(_question(shown, name), keyboard)
         if not reply:
@@ -93,6 +97,16 @@ def _ask(state: State, knowledge: Knowledge, keyboard: TextIO) -> State:
         state = session.answer(state, name, reply, knowledge)
         if state.message:
             print(f"  {state.message}")
+
+
+def _error(shown: Report) -> str:
+    """What was found, before anything is asked about it."""
+    title = shown.record.title if shown.record is not None else ""
+    finding = shown.finding
+    if finding is None:
+        return clean(title)
+    head = f"{finding.exception}: " if finding.exception else ""
+    return clean(f"{title}\n  {head}{finding.message}"[:600])
 
 
 def _question(shown: Report, name: str) -> str:

@@ -114,6 +114,15 @@ def _head(word: str, text: str, style: str) -> list[str]:
     return [Styled(line, style) for line in wrapped(f"{word}: {text}", "  ", "")]
 
 
+def _no_cause(shown: Report) -> list[str]:
+    if not shown.undecided:
+        return wrapped("None of its causes fits these values.")
+    lines = wrapped("Without an answer it cannot be decided. It is one of:")
+    for text in shown.undecided:
+        lines += wrapped(text, "    ", "  - ")
+    return lines
+
+
 def _nothing(shown: Report) -> list[str]:
     lines = sum(len(source.paste.lines) for source in shown.sources)
     if not any(source.paste.size for source in shown.sources):
@@ -122,7 +131,13 @@ def _nothing(shown: Report) -> list[str]:
             *wrapped("Did the command before the pipe fail? Its error went to the terminal."),
             "",
         ]
-    found = [Styled(f"NO KNOWN TROUBLE in {lines} line{'' if lines == 1 else 's'}.")]
+    many = f"{lines} line{'' if lines == 1 else 's'}"
+    head = (
+        f"NO ERROR in {many}, BUT THESE VALUES WILL FAIL: see below."
+        if shown.next
+        else (f"NO KNOWN TROUBLE in {many}.")
+    )
+    found = [Styled(head)]
     notes = [note for source in shown.sources for note in source.paste.notes]
     told = [line for note in notes for line in wrapped(note, "    ", "  note: ")]
     return [*found, *_release(shown), *told, ""]
@@ -217,7 +232,7 @@ def _cause(shown: Report) -> list[str]:
     if isinstance(shown.outcome, Broken):
         lines += wrapped(f"This record is broken: {shown.outcome.reason}")
     if isinstance(shown.outcome, NoCause):
-        lines += wrapped("None of its causes fits these values.")
+        lines += _no_cause(shown)
     step = next_step(shown)
     if step and not shown.fixes:
         lines += ["", Styled("NEXT STEP"), *wrapped(step.strip())]

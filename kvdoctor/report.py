@@ -27,6 +27,7 @@ from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match, match, together
 from kvdoctor.record import Input, Record
 from kvdoctor.releases import parse_range
+from kvdoctor.rendering import render
 from kvdoctor.seen import seen_lines
 from kvdoctor.values import Launch, Table, find_launches, merge, read_values, side_of
 from kvdoctor.values.rewrite import apply, difference
@@ -92,6 +93,19 @@ class Report:
     @property
     def finding(self) -> Match | None:
         return self.findings[self.chosen] if self.chosen is not None else None
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Titles of the causes that were passed over because a question could not be answered:
+        each is still possible."""
+        if self.record is None or not isinstance(self.outcome, NoCause):
+            return ()
+        passed = {one.check for one in self.outcome.branches if one.state == "passed"}
+        return tuple(
+            render(check.cause, self.outcome.values) or check.id.replace("-", " ")
+            for check in self.record.checks
+            if check.id in passed
+        )
 
     @property
     def asks(self) -> tuple[str, ...]:

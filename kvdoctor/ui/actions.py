@@ -97,7 +97,7 @@ class Actions(Base):
         if chosen is None:
             self._me.say("no fix is marked: tab goes to the fixes")
         elif self._confirmed(chosen, "y"):
-            self.copy_text(chosen.fix.snippet)
+            self.copy_text(chosen.fix.snippet, "fix")
 
     def action_copy_command(self) -> None:
         """Copy the user's own launch command as the marked fix changes it."""
@@ -105,7 +105,7 @@ class Actions(Base):
         if chosen is None or not chosen.after:
             self._me.say("this fix changes no launch command in the text; o adds one")
         elif self._confirmed(chosen, "c"):
-            self.copy_text(chosen.after)
+            self.copy_text(chosen.after, "command with the fix")
 
     def _confirmed(self, chosen: OfferedFix, key: str) -> bool:
         """An unproven fix, or one that runs into the next error, needs a second press."""
@@ -118,18 +118,20 @@ class Actions(Base):
         self._confirming = ""
         return True
 
-    def copy_text(self, what: str) -> None:
+    def copy_text(self, what: str, name: str) -> None:
         """Copy in a thread: a helper that hangs must not freeze the screen."""
         self._me.say("copying")
         self.run_worker(
-            lambda: self._copied(what), thread=True, exclusive=True, group="copy", name="copy"
+            lambda: self._copied(what, name), thread=True, exclusive=True, group="copy", name="copy"
         )
 
-    def _copied(self, what: str) -> None:
+    def _copied(self, what: str, name: str) -> None:
         from kvdoctor.clipboard import copy
 
         done = copy(what, lambda code: bool(self.call_from_thread(self._send_escape, code)))
-        self.call_from_thread(self._me.say, done.told, not done.confirmed and not done.file)
+        self.call_from_thread(
+            self._me.say, f"{name} {done.told}", not done.confirmed and not done.file
+        )
 
     def _send_escape(self, sequence: str) -> bool:
         """Write a sequence through the driver, so that it cannot land amid a repaint."""
@@ -143,7 +145,7 @@ class Actions(Base):
         from kvdoctor.note import incident_note
 
         if self.shown is not None:
-            self.copy_text(incident_note(self.shown, self._me.knowledge))
+            self.copy_text(incident_note(self.shown, self._me.knowledge), "incident note")
 
     def action_fix_detail(self) -> None:
         """The marked fix whole, with the evidence of its proof."""

@@ -247,13 +247,13 @@ def _add(server: Server, reads: Reads, raw: Tree, number: int, source: str, why:
     certainty = reads.certainty
     made = Value(
         reads.name,
-        value,
+        value,  # type: ignore[arg-type]
         "log",
         reads.side,
         number,
         source,
         certainty,
-        reads.why or why,  # type: ignore[arg-type]
+        reads.why or why,
     )
     doubt = reads.unless if value in reads.doubt else ""
     server.found.append(Found(made, reads.rank, doubt))

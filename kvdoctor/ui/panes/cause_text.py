@@ -73,7 +73,12 @@ def _why(shown: Report) -> list[Content]:
     if isinstance(outcome, Broken):
         parts.append(text(f"This record is broken: {outcome.reason}", "$text-error"))
     if isinstance(outcome, NoCause):
-        parts.append(text("None of its causes fits these values; v changes them.", "$text-warning"))
+        if shown.undecided:
+            parts.append(text("Without an answer it cannot be decided (v). It is one of:", "bold"))
+            parts += [text(f"- {one}") for one in shown.undecided]
+        else:
+            told = "None of its causes fits these values; v changes them."
+            parts.append(text(told, "$text-warning"))
     if shown.asks:
         parts.append(text(f"Not decided: {', '.join(shown.asks)} (v answers)", "bold"))
     step = next_step(shown)

@@ -68,9 +68,15 @@ def _title(shown: Report | None, findings: tuple[Match, ...]) -> Content:
     if shown is None:
         return text("")
     lines = sum(len(source.paste.lines) for source in shown.sources)
+    if not findings and shown.next:
+        return text(
+            f"No error stands in this text, but these values will fail: n shows "
+            f"{len(shown.next)} guard{'s' if len(shown.next) > 1 else ''} that would stop them.",
+            "bold $text-error",
+        )
     if not findings:
         return text(
-            f"No known trouble in {lines:,} lines.\n\n"
+            f"No known trouble in {lines:,} line{'' if lines == 1 else 's'}.\n\n"
             "If something is wrong all the same: the cause may stand in another process's log "
             "(every worker and the engine core, of both sides). Paste that one, press / and "
             "describe what you see, or go back with esc and press s to walk the symptoms."
