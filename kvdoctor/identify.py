@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from kvdoctor.data import dataclass, field, replace
 from kvdoctor.intake.paste import Failure, Frame, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
+from kvdoctor.owners import one_line, owner_of, package_of, short_name
 from kvdoctor.record import Identify, Record, Wrapper
 from kvdoctor.sitehit import SiteHit
 from kvdoctor.template import Hit
@@ -20,6 +21,7 @@ VLLM = "vllm"
 PARTICULAR = 0.005  # by so much an entry that asks for more wins over a general one
 SURE_LITERALS = 40  # characters of fixed text that name a site although the file is another one
 STRONG_LITERALS = 20  # characters of fixed text that identify a message on their own
+MOST_GUESSES = 4
 NOTED_LEVELS = frozenset({"WARNING", "ERROR", "CRITICAL", "FATAL", "PANIC"})
 BAD_LEVELS = frozenset({"ERROR", "CRITICAL", "FATAL", "PANIC"})
 
@@ -73,37 +75,8 @@ class _Claim:
     evidence: tuple[int, ...] = ()
 
 
-def one_line(text: str) -> str:
-    """``text`` on one line, as JSON and lists show it."""
-    return " ".join(text.split())
-
-
-def short_name(exception: str) -> str:
-    """Class name without its module."""
-    return exception.rpartition(".")[2]
-
-
 def frame_place(frame: Frame, releases: tuple[str, ...] = ()) -> Place:
     return Place(frame.module or frame.path, frame.function, frame.line, releases)
-
-
-def package_of(frame: Frame) -> str:
-    """Top package of a frame's file; "" for the standard library and files of no package."""
-    module = frame.module
-    if not module or module.startswith(("/", "<", ".")) or "/" not in module:
-        return ""
-    return module.partition("/")[0]
-
-
-def owner_of(failure: Failure) -> str:
-    """The project whose code raised: the innermost frame that is in a package, else the module of
-    the exception class; "" when neither says."""
-    for frame in reversed(failure.frames):
-        package = package_of(frame)
-        if package and package not in ("pydantic", "pydantic_core", "pydantic_settings"):
-            return package
-    module = failure.exception.rpartition(".")[0].partition(".")[0]
-    return module if module not in ("builtins", "pydantic_core", "pydantic") else ""
 
 
 class Identifier:
@@ -113,13 +86,27 @@ class Identifier:
         self._knowledge = knowledge
         self._paste = paste
         self._candidates = paste.release.candidates
+        self._guesses: dict[str, tuple[str, ...]] = {}
+        # The same failure a thousand times (a retry loop, eight ranks) is identified once.
+        self._failures: dict[object, Identity | None] = {}
+        self._wrappers: dict[tuple[str, str], Wrapper | None] = {}
 
     def wrapper(self, message: str, exception: str = "") -> Wrapper | None:
-        return self._knowledge.wrapper_of(message, exception)
+        key = (message, exception)
+        if key not in self._wrappers:
+            self._wrappers[key] = self._knowledge.wrapper_of(message, exception)
+        return self._wrappers[key]
 
     # -- exceptions ---------------------------------------------------------------------------
 
     def failure(self, failure: Failure) -> Identity | None:
+        """Who this exception is; it depends on nothing but what the failure says."""
+        key = _said_by(failure)
+        if key not in self._failures:
+            self._failures[key] = self._identified(failure)
+        return self._failures[key]
+
+    def _identified(self, failure: Failure) -> Identity | None:
         claims = self._claims_on(failure)
         site = self._site_of(failure)
         owner = owner_of(failure)
@@ -227,8 +214,17 @@ class Identifier:
             return replace(base, tier=0 if in_vllm else 1)
         if not in_vllm:
             return replace(base, confidence=0.5, tier=1)
-        near = self._knowledge.sites.similar(failure.message) if failure.message else ()
-        return replace(base, confidence=0.6, tier=0, similar=tuple(one.template for one in near))
+        return replace(base, confidence=0.6, tier=0, similar=self._similar(failure.message))
+
+    def _similar(self, message: str) -> tuple[str, ...]:
+        """Templates with similar wording. Each guess reads the whole catalogue, so only the first
+        few unknown messages of a text get one."""
+        if message not in self._guesses:
+            if not message or len(self._guesses) >= MOST_GUESSES:
+                return ()
+            near = self._knowledge.sites.similar(message)
+            self._guesses[message] = tuple(one.template for one in near)
+        return self._guesses[message]
 
     # -- log records --------------------------------------------------------------------------
 
@@ -237,8 +233,7 @@ class Identifier:
         noted = record.level in NOTED_LEVELS or bool(record.native)
         if not noted or not record.message:
             return None
-        first = record.message
-        wrapper = self._knowledge.wrapper_of(first, "")
+        wrapper = self.wrapper(record.message)
         if wrapper is not None:
             return (
                 None
@@ -433,6 +428,13 @@ def _shown_exception(failure: Failure) -> str:
 
 def _squeezed(text: str) -> str:
     return "".join(text.split())
+
+
+def _said_by(failure: Failure) -> object:
+    """Everything of a failure but where and when it stands in the text."""
+    frames = tuple((one.path, one.line, one.function, one.code) for one in failure.frames)
+    head = (failure.exception, failure.raised, failure.message, failure.form, failure.header)
+    return (head, frames, failure.level, failure.log_file, failure.log_line, failure.notes)
 
 
 def _frame_key(failure: Failure) -> str:

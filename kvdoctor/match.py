@@ -7,6 +7,7 @@ decide which of them is the cause and which are its consequences.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 
 from kvdoctor.data import dataclass, field, replace
@@ -15,6 +16,8 @@ from kvdoctor.intake.paste import Failure, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
 
 EVIDENCE_LIMIT = 6
+BEGINNING = 200  # characters of a message, blanks left out, by which two are the same
+MOST_ALIKE = 200  # groups with one beginning that are looked at
 SEARCHED_BYTES = 400_000  # prose is searched for messages only in pastes up to this size
 
 
@@ -191,16 +194,49 @@ def _grouped(troubles: list[_Trouble]) -> list[list[_Trouble]]:
 def _adopt_frameless(groups: dict[tuple[str, ...], list[_Trouble]]) -> None:
     """A message that a wrapper quotes, or that stands alone or as a repr, belongs to the group
     in which the same message was raised."""
+    texts = _Texts(groups)
     for key, group in list(groups.items()):
-        if group[0].identity.vllm_place is not None or group[0].failure is None:
+        frameless = group[0].identity
+        if frameless.vllm_place is not None or group[0].failure is None:
             continue
-        for other_key, other in groups.items():
-            if other_key == key or not _is_better(other[0].identity, group[0].identity):
+        for other_key in texts.like(frameless):
+            other = groups.get(other_key)
+            if other is None or other_key == key or not _is_better(other[0].identity, frameless):
                 continue
-            if _same_text(other[0].identity, group[0].identity):
-                other.extend(group)
-                del groups[key]
-                break
+            other.extend(group)
+            del groups[key]
+            break
+
+
+class _Texts:
+    """The groups by their messages without blanks, sorted, so that those that begin with another
+    one's message lie side by side."""
+
+    def __init__(self, groups: Mapping[tuple[str, ...], list[_Trouble]]) -> None:
+        self._keys = list(groups)
+        self._records: dict[str, list[int]] = {}
+        for number, key in enumerate(self._keys):
+            record = groups[key][0].identity.record
+            if record is not None:
+                self._records.setdefault(record, []).append(number)
+        self._sorted = sorted(
+            ("".join(groups[key][0].identity.message.split())[:BEGINNING], number)
+            for number, key in enumerate(self._keys)
+        )
+
+    def like(self, frameless: Identity) -> list[tuple[str, ...]]:
+        """Keys of the groups with the same message or, for a quoted one, the same record."""
+        found: set[int] = set()
+        if frameless.form == "quoted" and frameless.record is not None:
+            found.update(self._records[frameless.record])
+        wanted = "".join(frameless.message.split())[:BEGINNING]
+        if wanted:
+            for at in range(bisect_left(self._sorted, (wanted, -1)), len(self._sorted)):
+                text, number = self._sorted[at]
+                if not text.startswith(wanted) or len(found) > MOST_ALIKE:
+                    break
+                found.add(number)
+        return [self._keys[number] for number in sorted(found)]
 
 
 def _is_better(one: Identity, frameless: Identity) -> bool:
@@ -208,13 +244,6 @@ def _is_better(one: Identity, frameless: Identity) -> bool:
     if frameless.form == "quoted":
         return one.form != "quoted"
     return one.vllm_place is not None
-
-
-def _same_text(one: Identity, other: Identity) -> bool:
-    if other.form == "quoted" and one.record is not None and one.record == other.record:
-        return True
-    squeezed = "".join(other.message.split())
-    return bool(squeezed) and "".join(one.message.split()).startswith(squeezed[:200])
 
 
 def _ranked(groups: list[list[_Trouble]], paste: Paste, knowledge: Knowledge) -> tuple[Match, ...]:
