@@ -119,6 +119,61 @@ def _topology(tp: int, rtp: int, block: int, heads: int, is_mla: bool, rdcp: int
     return made
 
 
+def _nvfp4_layer() -> dict[str, Any]:
+    mode = find(f"{build.INTERFACE}:KVQuantMode").NVFP4
+    return {"layer": build.full(16, 2, 64, kv_quant_mode=mode)}
+
+
+def _worker(lengths: list[int], layout: str, **given: Any) -> Stub:
+    """The side that validates: ``lengths`` are bytes of one block, one for each KV region."""
+    return Stub(
+        tp_rank=0,
+        region_group_ids=(),
+        dst_region_group_ids={},
+        region_members=[],
+        kv_cache_layout=layout,
+        host_buffer_kv_cache_layout=layout,
+        enable_permute_local_kv=False,
+        enable_heterogeneous_attn_post_process=False,
+        backend_name="FLASH_ATTN",
+        block_len_per_layer=list(lengths),
+        block_strides_per_layer=list(lengths),
+        dst_num_blocks={"r": 8},
+        _is_hma_required=False,
+        _is_region_replicated=lambda _: False,
+        _transfer_layer_region_indices=(),
+        _transfer_layer_names=(),
+        _head_sharded_draft_regions=(),
+        _head_sharded_draft_kv_heads=None,
+        _TRANSFER_MODE="pull",
+        _is_csa_linear=False,
+        _has_packed_cache=False,
+        _csa_linear=False,
+        **given,
+    )
+
+
+def _peer(lengths: list[int], layout: str, block_size: int, physical_blocks: int) -> Stub:
+    """What the other side tells about itself in the handshake."""
+    return Stub(
+        engine_id="r",
+        block_size=block_size,
+        physical_blocks_per_logical_kv_block=physical_blocks,
+        kv_cache_layout=layout,
+        attn_backend_name="FLASH_ATTN",
+        block_lens=list(lengths),
+        block_strides=list(lengths),
+        num_blocks=8,
+        kv_caches_base_addr=[0] * len(lengths),
+        region_num_blocks=None,
+        region_names=None,
+        region_members=None,
+        region_group_ids=None,
+        region_mem_types=None,
+        ssm_sizes=(0, 0),
+    )
+
+
 @guard(
     "nixl-dcp-divide",
     "nixl-layout-mismatch",
@@ -170,73 +225,32 @@ def handshake(
 
     here = [local_block_len or length(local_tp_size, local_block_size)] * local_layers
     there = [remote_block_len or length(remote_tp_size, remote_block_size)] * remote_layers
-    specs: dict[str, Any] = {}
-    if nvfp4_kv_cache:
-        mode = find(f"{build.INTERFACE}:KVQuantMode").NVFP4
-        specs = {"layer": build.full(16, 2, 64, kv_quant_mode=mode)}
-    topology = _topology(
-        local_tp_size,
-        remote_tp_size,
-        local_block_size,
-        total_num_kv_heads,
-        is_mla,
-        remote_dcp_size,
-    )
-    worker = Stub(
-        transfer_topo=topology,
-        tp_rank=0,
+    worker = _worker(
+        here,
+        local_layout,
+        transfer_topo=_topology(
+            local_tp_size,
+            remote_tp_size,
+            local_block_size,
+            total_num_kv_heads,
+            is_mla,
+            remote_dcp_size,
+        ),
         world_size=local_tp_size,
         block_size=local_block_size,
         dcp_size=local_dcp_size,
         _has_mamba=has_mamba,
         use_mla=is_mla,
-        region_group_ids=(),
-        dst_region_group_ids={},
         _physical_blocks_per_logical_kv_block=local_physical_blocks,
         vllm_config=Stub(
             cache_config=Stub(enable_prefix_caching=enable_prefix_caching),
             model_config=Stub(is_deepseek_mla=is_mla),
         ),
         use_host_buffer=host_buffer,
-        kv_cache_layout=local_layout,
-        host_buffer_kv_cache_layout=local_layout,
         kv_transfer_config=Stub(enable_permute_local_kv=enable_permute_local_kv),
-        _is_hma_required=False,
-        enable_permute_local_kv=False,
-        backend_name="FLASH_ATTN",
-        enable_heterogeneous_attn_post_process=False,
-        _transfer_layer_region_indices=(),
-        block_len_per_layer=list(here),
-        _is_region_replicated=lambda _: False,
-        dst_num_blocks={"r": 8},
-        _head_sharded_draft_regions=(),
-        _head_sharded_draft_kv_heads=None,
-        _layer_specs=specs,
-        _TRANSFER_MODE="pull",
-        block_strides_per_layer=list(here),
-        region_members=[],
-        _is_csa_linear=False,
-        _has_packed_cache=False,
-        _csa_linear=False,
-        _transfer_layer_names=(),
+        _layer_specs=_nvfp4_layer() if nvfp4_kv_cache else {},
     )
-    peer = Stub(
-        engine_id="r",
-        block_size=remote_block_size,
-        physical_blocks_per_logical_kv_block=remote_physical_blocks,
-        kv_cache_layout=remote_layout,
-        attn_backend_name="FLASH_ATTN",
-        block_lens=list(there),
-        num_blocks=8,
-        kv_caches_base_addr=[0] * remote_layers,
-        region_num_blocks=None,
-        block_strides=list(there),
-        region_names=None,
-        region_members=None,
-        region_group_ids=None,
-        region_mem_types=None,
-        ssm_sizes=(0, 0),
-    )
+    peer = _peer(there, remote_layout, remote_block_size, remote_physical_blocks)
     values = {"remote_tp_size": remote_tp_size, "remote_dcp_size": remote_dcp_size}
     validate(worker, peer, **build.accepted_by(validate, values))
 
