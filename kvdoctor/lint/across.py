@@ -67,17 +67,23 @@ def _identity(entry: Identify) -> tuple[str, ...]:
 
 
 def _duplicates(record: Record, tree: Mapping[str, Any], knowledge: Knowledge) -> Iterator[Note]:
+    """Entries that another record has too. A private record never makes a shipped one wrong, and
+    a draft may repeat what a worked-out record knows: that one wins anyway."""
     others: dict[tuple[str, ...], str] = {}
     for entry in knowledge.entries:
-        if entry.record != record.id:
+        if entry.record == record.id:
+            continue
+        if knowledge.records[entry.record].private <= record.private:
             others.setdefault(_identity(entry.identify), entry.record)
+    level = "warning" if record.status == "draft" else "error"
     seen: set[tuple[str, ...]] = set()
     for index, one in enumerate(record.identify):
         key = _identity(one)
         path = identify_path(tree, index)
         if key in others:
             say = f"{others[key]!r} has the same entry, so neither can be told from the other"
-            yield Note("same-template", path, say, "add any_frame or before, or join the records")
+            remedy = "add any_frame or before, or join the records"
+            yield Note("same-template", path, say, remedy, level)
         if key in seen:
             yield Note("same-template", path, "the entry stands here twice", "remove one")
         seen.add(key)
