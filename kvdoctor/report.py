@@ -304,12 +304,19 @@ def report(
         outcome=outcome,
         side=side,
         config=config,
-        status=_STATUS[type(outcome).__name__],
+        status=_status(record, outcome),
         next=fails_next(config, knowledge, {record.id}),
         dangers=dangers(config, knowledge, {record.id}),
         related=relations(record, knowledge),
     )
     return _with_fixes(done, record, outcome, knowledge)
+
+
+def _status(record: Record, outcome: Outcome) -> str:
+    """A draft names an error and proves no cause of it."""
+    if record.status == "draft" and isinstance(outcome, Cause):
+        return "no_cause"
+    return _STATUS[type(outcome).__name__]
 
 
 _STATUS = {"Cause": "cause", "Asks": "asks", "NoCause": "no_cause", "Broken": "broken"}

@@ -18,7 +18,7 @@ HEALTHY = str(CASES / "121-healthy-debug" / "log.txt")
 ASKING = """\
 id: cli-asks-one-thing
 title: A made-up record with one question
-status: draft
+status: proven
 severity: error
 kind: raise
 owner: vllm

@@ -169,3 +169,14 @@ def test_a_line_that_stands_there_answers_a_question() -> None:
         shown = session.view(session.paste(session.start(), [Source(read(text))], known), known)
         assert shown is not None
         assert shown.status == status, text
+
+
+def test_a_draft_names_an_error_and_proves_no_cause() -> None:
+    draft = replace(
+        WIDGET, status="draft", fixes={}, checks=(replace(WIDGET.checks[0], when="True", fixes=()),)
+    )
+    known = Knowledge(records={draft.id: draft})
+    shown = session.view(session.paste(session.start(), [Source(read(LOG))], known), known)
+    assert shown is not None
+    assert shown.record is draft
+    assert shown.status == "no_cause"
