@@ -7,7 +7,7 @@ import random
 BASE = """\
 id: {id}
 title: {title}
-status: draft
+status: proven
 severity: error
 kind: raise
 owner: vllm
