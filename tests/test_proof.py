@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import os
 import random
@@ -309,6 +311,18 @@ def test_every_record_names_callers_that_exist(records: dict[str, Record]) -> No
     named = {guard.call for _, guard in guards(records)}
     assert named
     assert named <= caller_ids()
+
+
+def test_every_record_gives_its_caller_all_that_it_needs(records: dict[str, Record]) -> None:
+    importlib.import_module("kvdoctor.proof.callers.registry")
+    for file in CALLERS.glob("[a-z]*.py"):
+        importlib.import_module(f"kvdoctor.proof.callers.{file.stem}")
+    callers = sys.modules["kvdoctor.proof.callers.registry"].CALLERS
+    for record, guard in guards(records):
+        parameters = inspect.signature(callers[guard.call]).parameters
+        needed = {name for name, one in parameters.items() if one.default is one.empty}
+        given = set(grid.subject(record, guard, RELEASES[-1]).names)
+        assert needed <= given <= set(parameters), f"{record.id}: {guard.call}"
 
 
 def test_the_records_say_what_the_compared_reference_says(records: dict[str, Record]) -> None:

@@ -86,7 +86,9 @@ def raised_by_caller(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return trace is not None and Path(trace.tb_frame.f_code.co_filename).parent == FOLDER
+    if trace is None:
+        return False
+    return Path(trace.tb_frame.f_code.co_filename).resolve().parent in (FOLDER, FOLDER.parent)
 
 
 def answer(caller: Any, values: dict[str, Any], build: Any) -> list[str]:
