@@ -1,0 +1,3 @@
+#!/bin/bash
+# --gpu-memory-utilization 0.99 on the CPU backend
+HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 OMP_NUM_THREADS=1 vllm serve /models/tiny-llama --load-format dummy --enforce-eager --max-model-len 512 --host 127.0.0.1 --port 18406 --gpu-memory-utilization 0.99 2>&1 | tee log.txt
