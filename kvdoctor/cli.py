@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kvdoctor import __version__
-from kvdoctor.errors import InputError, KvdoctorError
-from kvdoctor.inputs import (
+from kvdoctor.command.inputs import (
     answers_of,
     exists,
     has_terminal_input,
@@ -23,6 +22,8 @@ from kvdoctor.inputs import (
     sources_of,
     tell,
 )
+from kvdoctor.command.registry import MODULES
+from kvdoctor.errors import InputError, KvdoctorError
 
 if TYPE_CHECKING:
     import argparse
@@ -76,7 +77,7 @@ def _guarded(arguments: list[str]) -> int:
 
 
 def _give_up() -> None:
-    from kvdoctor.output import give_up
+    from kvdoctor.command.output import give_up
 
     give_up()
 
@@ -90,28 +91,34 @@ def _run(arguments: list[str]) -> int:
     if arguments in (["--version"], ["-V"]):
         print(f"kvdoctor {__version__}")
         return FOUND
-    from kvdoctor.output import make_safe
+    from kvdoctor.command.output import make_safe
 
     make_safe()
     first = arguments[0] if arguments else ""
-    if first not in HANDLERS and first not in ("-h", "--help", "-V", "--version"):
+    if first not in COMMANDS and first not in ("-h", "--help", "-V", "--version"):
         if first and not first.startswith("-") and not exists(first):
             raise _no_such(first)
         told = any(one.partition("=")[0] in _OF_DIAGNOSE for one in arguments)
         arguments.insert(0, "diagnose" if told else "screen")
-    from kvdoctor.arguments import parser
+    from kvdoctor.command.arguments import parser
 
     return _handle(parser(arguments[0]).parse_args(arguments))
 
 
 def _handle(options: argparse.Namespace) -> int:
-    return HANDLERS[options.command](options)
+    handler = HANDLERS.get(options.command)
+    if handler is None:
+        from importlib import import_module
+
+        handler = import_module(MODULES[options.command]).run
+    status: int = handler(options)
+    return status
 
 
 def _no_such(name: str) -> InputError:
     from kvdoctor.errors import did_you_mean
 
-    near = did_you_mean(name, [one for one in HANDLERS if one != "screen"])
+    near = did_you_mean(name, [one for one in COMMANDS if one != "screen"])
     remedy = near.replace("mean ", "mean the command ") or "kvdoctor --help lists the commands"
     return InputError("no such file or command", file=name, remedy=remedy)
 
@@ -131,7 +138,7 @@ def _screen(options: argparse.Namespace) -> int:
 
 def _dialogue(options: argparse.Namespace) -> int:
     """The linear form: with a terminal it asks, without one it reports and never prompts."""
-    from kvdoctor import dialogue
+    from kvdoctor.command import dialogue
 
     knowledge = load_knowledge(options.knowledge)
     sources, unread = sources_of(options, knowledge)
@@ -194,7 +201,7 @@ def _complain(
             name, complaint = shown.facts.rejected[0]
             raise InputError(f"--set {name}: {complaint}", remedy="correct the value")
     if answers:
-        from kvdoctor.answers import complaints
+        from kvdoctor.command.answers import complaints
 
         for text in complaints(reports, answers, releases):
             tell(text)
@@ -212,18 +219,18 @@ def _print_report(
         name = clean(", ".join(source.paste.name for source in shown.sources)).replace("\n", " ")
         print(("" if first else "\n") + f"==> {name} <==")
     if options.note:
-        from kvdoctor.note import incident_note
+        from kvdoctor.show.note import incident_note
 
         print(incident_note(shown, knowledge, options.note, hide_hosts=options.hide_hosts))
         return
-    from kvdoctor.plain import report_text
+    from kvdoctor.show.plain import report_text
     from kvdoctor.terminal import wants_colour
 
     print(report_text(shown, knowledge, colour=wants_colour()))
 
 
 def _print_json_report(shown: Report) -> None:
-    from kvdoctor.document import document
+    from kvdoctor.show.document import document
 
     _print_json(document(shown))
 
@@ -254,7 +261,7 @@ def _copy_fix(wanted: str, reports: Sequence[Report]) -> None:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from kvdoctor.explain import explanation, explanation_text
+    from kvdoctor.show.explain import explanation, explanation_text
 
     knowledge = load_knowledge(options.knowledge)
     what = " ".join(options.what)
@@ -284,7 +291,7 @@ def _search(options: argparse.Namespace) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
-    from kvdoctor.explain import info, info_text
+    from kvdoctor.show.explain import info, info_text
 
     found = info(load_knowledge(options.knowledge))
     if options.json:
@@ -300,12 +307,6 @@ def _harvest(options: argparse.Namespace) -> int:
     done = harvest.run(options.sources, options.out, say=lambda text: print(text, file=sys.stderr))
     print(f"{done['folder']}: {len(options.sources)} releases")
     return FOUND
-
-
-def _prove(options: argparse.Namespace) -> int:
-    from kvdoctor.proving import prove_command
-
-    return prove_command(options, load_knowledge(options.knowledge))
 
 
 def _symptom(options: argparse.Namespace, knowledge: Knowledge) -> int:
@@ -361,7 +362,6 @@ HANDLERS: dict[str, Callable[[argparse.Namespace], int]] = {
     "diagnose": _diagnose,
     "explain": _explain,
     "search": _search,
-    "prove": _prove,
     "lint": _lint,
     "new": _new,
     "harvest": _harvest,
@@ -369,3 +369,4 @@ HANDLERS: dict[str, Callable[[argparse.Namespace], int]] = {
     "info": _info,
     "screen": _screen,
 }
+COMMANDS = frozenset([*HANDLERS, *MODULES])

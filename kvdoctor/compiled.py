@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from kvdoctor.data import asdict
 from kvdoctor.errors import KvdoctorError, RecordError
-from kvdoctor.gramindex import PatternIndex
 from kvdoctor.reach import reach_of
 from kvdoctor.record import Identify, Record
+from kvdoctor.text.gramindex import PatternIndex
 
 FORMAT = 4  # raise it with every change of the compiled form or of the form of records
 NAME = "compiled.kvd"  # in a wheel, beside the records

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 else:
     from operator import attrgetter
 
+    _OFTEN = 300  # instances after which a class gets an ``__init__`` of its own
     _NEEDED = object()  # the default of a field that has none
 
     class _Spec:
@@ -109,7 +110,13 @@ else:
                     values[place] = factory()
             return values
 
+        calls = 0
+
         def __init__(self, *given, **named):  # noqa: N807 - becomes the method of that name
+            nonlocal calls
+            calls += 1
+            if calls == _OFTEN:
+                type(self).__init__ = _written_out(names, specs, puts)
             if named or not least <= len(given) <= count:
                 given = complete(given, named)
             elif len(given) < count:
@@ -118,6 +125,27 @@ else:
                 put(self, value)
 
         return __init__
+
+    def _written_out(names, specs, puts):
+        """The ``__init__`` that the standard library would write: worth its compilation for a
+        class of which there are many."""
+        known = {"_NEEDED": _NEEDED, "__builtins__": {}}
+        takes, body = ["self"], []
+        for place, (name, one, put) in enumerate(zip(names, specs, puts, strict=True)):
+            known[f"_put{place}"] = put
+            value = name
+            if one.factory is not None:
+                known[f"_make{place}"] = one.factory
+                takes.append(f"{name}=_NEEDED")
+                value = f"_make{place}() if {name} is _NEEDED else {name}"
+            elif one.default is _NEEDED:
+                takes.append(name)
+            else:
+                known[f"_default{place}"] = one.default
+                takes.append(f"{name}=_default{place}")
+            body.append(f"    _put{place}(self, {value})")
+        exec("\n".join([f"def __init__({', '.join(takes)}):", *body]), known)  # noqa: S102
+        return known["__init__"]
 
     def _values(names):
         """The named attributes of an object in a form that can be compared and hashed."""

@@ -15,7 +15,7 @@ from kvdoctor.expression import UNKNOWN, Expression, read_value
 from kvdoctor.reach import RELEASE_INPUT, parse_for, read_parts, types_of, with_derived
 from kvdoctor.record import Check, Input, Record
 from kvdoctor.releases import parse_range
-from kvdoctor.rendering import render
+from kvdoctor.text.rendering import render
 from kvdoctor.values.value import Scalar, Value, Values
 
 NOT_KNOWN = "?"  # the answer of somebody who cannot tell: the next check is tried

@@ -19,8 +19,8 @@ from typing import Any
 from kvdoctor.data import dataclass, field
 from kvdoctor.errors import ExpressionError, did_you_mean
 from kvdoctor.releases import key as release_key
-from kvdoctor.rendering import check_template, holes_of, render
 from kvdoctor.scalars import BIGGEST, TYPES, UNKNOWN, Result, Scalar, Unknown, Values, read_value
+from kvdoctor.text.rendering import check_template, holes_of, render
 
 __all__ = [
     "TYPES", "UNKNOWN", "Expression", "Scalar", "Unknown", "check_template", "holes_of", "parse",

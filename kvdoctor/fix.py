@@ -17,7 +17,7 @@ from kvdoctor.proof.results import compared
 from kvdoctor.reach import RELEASE_INPUT, parse_for, types_of, with_derived
 from kvdoctor.record import FixProof, FixSpec, Guard, Record, Solve
 from kvdoctor.releases import parse_range
-from kvdoctor.rendering import render
+from kvdoctor.text.rendering import render
 from kvdoctor.values.value import Scalar
 
 SEARCH_LIMIT = 20_000  # assignments that one solve may try

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kvdoctor.catalogue.sitehit import SiteHit
 from kvdoctor.data import dataclass, field, replace
 from kvdoctor.intake.paste import Failure, Frame, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.owners import one_line, owner_of, package_of, short_name
 from kvdoctor.record import Identify, Record, Wrapper
-from kvdoctor.sitehit import SiteHit
-from kvdoctor.template import Hit
+from kvdoctor.text.template import Hit
 
 LIKE = 0.000_008  # claims closer than this (eight characters of fixed text) are equal
 VLLM = "vllm"

@@ -17,7 +17,7 @@ from kvdoctor.data import dataclass
 from kvdoctor.errors import ImportedRecordError
 
 if TYPE_CHECKING:
-    from kvdoctor.sites import Sites
+    from kvdoctor.catalogue.sites import Sites
 
 SCHEMA_VERSION = 2
 LARGEST = 2_000_000  # bytes of one published record

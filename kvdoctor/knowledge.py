@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvdoctor.data import dataclass, field
 from kvdoctor.errors import KvdoctorError
-from kvdoctor.gramindex import PatternIndex
 from kvdoctor.reach import Reach, reach_of
 from kvdoctor.record import Identify, Record, Wrapper
 from kvdoctor.scalars import UNKNOWN, read_value
-from kvdoctor.template import Hit, Pattern, Skeleton
+from kvdoctor.text.gramindex import PatternIndex
+from kvdoctor.text.template import Hit, Pattern, Skeleton
 
 if TYPE_CHECKING:
-    from kvdoctor.foreign import ForeignMessages
+    from kvdoctor.catalogue.foreign import ForeignMessages
+    from kvdoctor.catalogue.sites import Sites
     from kvdoctor.intake.release import Reading
-    from kvdoctor.sites import Sites
     from kvdoctor.values.table import Table
 
 TELLING = 20  # literal characters that name a wrapper without its exception class
@@ -79,7 +79,7 @@ class Knowledge:
     @cached_property
     def sites(self) -> Sites:
         """The catalogue of vLLM's own error sites; empty when there is none."""
-        from kvdoctor.sites import Sites
+        from kvdoctor.catalogue.sites import Sites
 
         return Sites(self.sites_folder or Path(__file__))  # a file holds no catalogue
 
@@ -98,7 +98,7 @@ class Knowledge:
     @cached_property
     def foreign(self) -> ForeignMessages:
         """What the libraries below vLLM say, and what it means."""
-        from kvdoctor.foreign import ForeignMessages
+        from kvdoctor.catalogue.foreign import ForeignMessages
 
         return ForeignMessages(self.trees.get("foreign", ()))
 

@@ -16,10 +16,10 @@ from kvdoctor import __version__, compiled
 from kvdoctor.compiled import Compiled
 from kvdoctor.data import replace
 from kvdoctor.errors import KvdoctorError, RecordError
-from kvdoctor.gramindex import PatternIndex
 from kvdoctor.knowledge import Entry, Found, Knowledge
 from kvdoctor.reach import Reach
 from kvdoctor.record import Identify, Record
+from kvdoctor.text.gramindex import PatternIndex
 
 __all__ = ["Entry", "Found", "Knowledge", "knowledge_folder", "load", "private_folder"]
 

@@ -27,8 +27,8 @@ from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match, match, together
 from kvdoctor.record import Input, Record
 from kvdoctor.releases import parse_range
-from kvdoctor.rendering import render
 from kvdoctor.seen import seen_lines
+from kvdoctor.text.rendering import render
 from kvdoctor.values import Launch, Table, find_launches, merge, read_values, side_of
 from kvdoctor.values.rewrite import apply, difference
 from kvdoctor.values.value import Value, Values

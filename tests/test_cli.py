@@ -189,8 +189,8 @@ def test_a_locale_without_unicode_loses_characters_and_nothing_else(form: tuple[
 def test_colour_needs_a_terminal_and_our_own_words() -> None:
     from kvdoctor.intake import read
     from kvdoctor.load import load
-    from kvdoctor.plain import report_text
     from kvdoctor.report import Source, read_sources, report
+    from kvdoctor.show.plain import report_text
 
     known = load()
     paste = read(b"ValueError: \x1b[41mred\x1b[0m\n" + Path(LOG).read_bytes())

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from made_up import knowledge
 
-from kvdoctor.document import SCHEMA_VERSION, document
 from kvdoctor.intake import read
 from kvdoctor.report import Source, read_sources, report
+from kvdoctor.show.document import SCHEMA_VERSION, document
 
 KNOWN = knowledge()
 LOG = "ValueError: Widget size 3 does not divide 8 here\n"

@@ -12,13 +12,13 @@ from textwrap import dedent
 
 import pytest
 
+from kvdoctor.catalogue.fingerprints import decode_lines
+from kvdoctor.catalogue.sites import Sites
 from kvdoctor.errors import InputError
-from kvdoctor.fingerprints import decode_lines
 from kvdoctor.harvest import run
 from kvdoctor.harvest.extract import FileFacts, RawSite, extract, message_of
 from kvdoctor.harvest.lines import encode_lines
 from kvdoctor.harvest.sources import open_source, release_key
-from kvdoctor.sites import Sites
 
 CONNECTOR = "vllm/distributed/kv_transfer/kv_connector/v1/made_up.py"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kvdoctor.keyed import KeyedFile
+from kvdoctor.text.keyed import KeyedFile
 
 
 @pytest.fixture(params=["\n", "\r\n"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kvdoctor.livesource import Installed, excerpt, installed
+from kvdoctor.catalogue.livesource import Installed, excerpt, installed
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import re
 import pytest
 from made_up import knowledge
 
-from kvdoctor.hiding import Hider
 from kvdoctor.intake import read
-from kvdoctor.note import FORMATS, escaped, fenced, incident_note, inline
 from kvdoctor.report import Report, Source, read_sources, report
+from kvdoctor.show.hiding import Hider
+from kvdoctor.show.note import FORMATS, escaped, fenced, incident_note, inline
 
 KNOWN = knowledge()
 HOSTILE = (

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from made_up import knowledge
 
-from kvdoctor.document import document
 from kvdoctor.intake import read
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.load import load
-from kvdoctor.plain import WIDTH, report_text
 from kvdoctor.record import Wrapper
 from kvdoctor.report import Report, Source, read_sources, report
+from kvdoctor.show.document import document
+from kvdoctor.show.plain import WIDTH, report_text
 
 KNOWN = knowledge()
 LOG = "INFO start\nValueError: Widget size 3 does not divide 8 here\n"

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvdoctor.errors import ExpressionError
-from kvdoctor.rendering import check_template, holes_of, render
+from kvdoctor.text.rendering import check_template, holes_of, render
 
 NASTY = [
     "x; rm -rf ~",

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kvdoctor.foreign import ForeignMessages
-from kvdoctor.gramindex import PatternIndex
+from kvdoctor.catalogue.foreign import ForeignMessages
+from kvdoctor.catalogue.sites import Sites
 from kvdoctor.intake.paste import Failure, Frame, LogRecord
 from kvdoctor.record import Wrapper
-from kvdoctor.sites import Sites
-from kvdoctor.template import Pattern
+from kvdoctor.text.gramindex import PatternIndex
+from kvdoctor.text.template import Pattern
 
 KNOWLEDGE = Path(__file__).parent.parent / "knowledge"
 FOLDER = KNOWLEDGE / "sites"

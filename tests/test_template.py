@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvdoctor.errors import RecordError
-from kvdoctor.template import Hit, Pattern, PatternIndex, skeleton_of
+from kvdoctor.text.template import Hit, Pattern, PatternIndex, skeleton_of
 
 HEADS = (
     "Heterogeneous TP needs replicated KV heads on both sides. "

@@ -14,7 +14,7 @@ from kvdoctor.expression import TYPES, check_template, parse
 from kvdoctor.form.shape import Misfit, Path
 from kvdoctor.record import FixSpec, Identify, Input, Record
 from kvdoctor.releases import key, parse_range
-from kvdoctor.template import Pattern
+from kvdoctor.text.template import Pattern
 
 RELEASE = "vllm_release"  # the input that every record has
 OLD = "old_"  # prefix of the value before a fix

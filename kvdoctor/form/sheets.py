@@ -8,7 +8,7 @@ from typing import Any
 from kvdoctor.errors import KvdoctorError, did_you_mean
 from kvdoctor.form.fields import ID, RANGE, TEXT, WORD, Either, Field, Leaf, Many, Shape, Table
 from kvdoctor.form.shape import Misfit
-from kvdoctor.template import Pattern
+from kvdoctor.text.template import Pattern
 
 WRAPPER = Shape(
     "wrapper",

@@ -16,12 +16,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kvdoctor.data import replace
-from kvdoctor.gramindex import PatternIndex
 from kvdoctor.harvest.extent import in_frames, in_sites
 from kvdoctor.harvest.extract import ErrorClass, FileFacts, extract, message_of
 from kvdoctor.harvest.history import History, Seen, merge, settled
 from kvdoctor.harvest.lines import encode_lines
 from kvdoctor.harvest.sources import Source
+from kvdoctor.text.gramindex import PatternIndex
 
 FORMAT = 1
 _LETTERS = {"raise": "r", "assert": "a", "log": "l"}

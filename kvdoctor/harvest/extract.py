@@ -6,8 +6,8 @@ import ast
 import builtins
 from collections.abc import Iterator
 
+from kvdoctor.catalogue.fingerprints import PREFIX, bare, short_hash
 from kvdoctor.data import dataclass, field, replace
-from kvdoctor.fingerprints import PREFIX, bare, short_hash
 from kvdoctor.harvest.lines import LineMap
 from kvdoctor.harvest.scope import FunctionNode, Locals, Names, own_nodes
 from kvdoctor.harvest.wording import (

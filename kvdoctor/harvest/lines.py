@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from kvdoctor.fingerprints import bare, line_token
+from kvdoctor.catalogue.fingerprints import bare, line_token
 
 _CALM = (ast.Constant, ast.Name, ast.Tuple, ast.List, ast.Dict, ast.Set)
 _LOUD = (
@@ -58,7 +58,7 @@ class LineMap:
 
 
 def encode_lines(releases: Sequence[list[str] | None]) -> str:
-    """The inverse of :func:`kvdoctor.fingerprints.decode_lines`."""
+    """The inverse of :func:`kvdoctor.catalogue.fingerprints.decode_lines`."""
     pieces: list[str] = []
     before: list[str] = []
     for tokens in releases:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kvdoctor.data import replace
 from kvdoctor.intake.paste import Failure, LogRecord
 from kvdoctor.record import Wrapper
-from kvdoctor.template import Pattern
+from kvdoctor.text.template import Pattern
 
 
 def unquoted(

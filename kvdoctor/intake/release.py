@@ -100,7 +100,7 @@ def _banner(lines: Sequence[Line], banners: Sequence[str]) -> Release | None:
     """The version that the first banner states."""
     if not banners:
         return None
-    from kvdoctor.template import Pattern
+    from kvdoctor.text.template import Pattern
 
     patterns = [(Pattern.compile(banner), _mark(banner)) for banner in banners]
     for line in lines:

@@ -67,6 +67,7 @@ class _Out:
     parts: list[str] = field(default_factory=list)  # its parts so far
     suspects: list[str] = field(default_factory=list)
     sterns: set[str] = field(default_factory=set)
+    last: str = "\n"  # a line that came out as one, so that its repetition need not be read again
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +236,7 @@ def _add(out: _Out, number: int, shown: str, work: str, carried: int, known: _Kn
         rest = work[match.end() :]
         plain_rest = work.isascii() and not _may_be_glued(rest) and not rest.endswith(_TAILS)
         if plain_rest and not _may_be_flat(rest):
+            out.last = "\n"
             out.units.append(len(out.lines))
             process, pid, level, time, file, line = match.groups()
             out.lines.append(
@@ -245,10 +247,27 @@ def _add(out: _Out, number: int, shown: str, work: str, carried: int, known: _Kn
             out.carried.append(carried)
             out.outer.append(time)
             return
-    out.units.append(len(out.lines))
+    at = len(out.lines)
+    out.units.append(at)
+    if work == out.last and shown == work and out.pending is None:
+        before = out.lines[-1]
+        out.lines.append(before if before.number == number else _repeated(before, number))
+        out.carried.append(carried)
+        out.outer.append(out.outer[-1])
+        return
+    suspects = len(out.suspects)
     _add_slow(out, number, shown, work, known, Head(), 0)
     if len(out.carried) == len(out.lines) and out.carried:
         out.carried[-1] = carried
+    alone = len(out.lines) == at + 1 and out.pending is None and shown == work
+    out.last = work if alone and len(out.suspects) == suspects else "\n"
+
+
+def _repeated(line: Line, number: int) -> Line:
+    return Line(
+        number, line.shown, line.text, line.process, line.pid, line.level, line.time,
+        line.log_file, line.log_line, line.pod, line.native,
+    )  # fmt: skip
 
 
 def _may_be_glued(rest: str) -> bool:

@@ -9,9 +9,9 @@ from kvdoctor.errors import did_you_mean
 from kvdoctor.form.shape import Path
 from kvdoctor.lint.note import Note, warning
 from kvdoctor.lint.rules import identify_path
-from kvdoctor.phrase import read, skeleton_of
 from kvdoctor.record import Identify, Record
 from kvdoctor.releases import parse_range
+from kvdoctor.text.phrase import read, skeleton_of
 
 if TYPE_CHECKING:
     from kvdoctor.knowledge import Knowledge

@@ -14,7 +14,7 @@ from kvdoctor.form.meaning import OLD, RELEASE, types_of
 from kvdoctor.form.shape import Path
 from kvdoctor.lint.note import Note, warning
 from kvdoctor.record import FixSpec, Record
-from kvdoctor.template import Pattern
+from kvdoctor.text.template import Pattern
 
 LEAST_LITERALS = 12  # literal characters below which a message fits too much
 _SAMPLE = {"int": 7, "number": 0.5, "bool": True, "version": "0.32.0", "text": "a b'c\"d"}

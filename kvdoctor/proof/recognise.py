@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kvdoctor.data import dataclass
 from kvdoctor.record import Identify
-from kvdoctor.template import Hit, Pattern
+from kvdoctor.text.template import Hit, Pattern
 
 
 @dataclass(frozen=True, slots=True)

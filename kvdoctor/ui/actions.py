@@ -142,7 +142,7 @@ class Actions(Base):
         return True
 
     def action_copy_note(self) -> None:
-        from kvdoctor.note import incident_note
+        from kvdoctor.show.note import incident_note
 
         if self.shown is not None:
             self.copy_text(incident_note(self.shown, self._me.knowledge), "incident note")

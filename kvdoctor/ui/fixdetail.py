@@ -11,8 +11,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from kvdoctor.plain import proof_words
 from kvdoctor.report import OfferedFix
+from kvdoctor.show.plain import proof_words
 from kvdoctor.ui.glyphs import glyphs_of
 from kvdoctor.ui.panes.base import FRONT, text
 from kvdoctor.ui.panes.cause_text import PROOF_STYLE, changed_parts, proof_line

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from kvdoctor.inputs import answers_of, read_bytes
+from kvdoctor.command.inputs import answers_of, read_bytes
 from kvdoctor.ui.app import KvdoctorApp, Pending
 from kvdoctor.ui.fastpaste import install
 

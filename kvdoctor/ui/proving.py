@@ -11,7 +11,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import LoadingIndicator, Static
 
-from kvdoctor.proving import prove_fix
+from kvdoctor.command.proving import prove_fix
 from kvdoctor.report import OfferedFix, Report
 from kvdoctor.ui.panes.base import FRONT, text
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kvdoctor import releases
 from kvdoctor.data import dataclass, field
 from kvdoctor.intake.paste import Line, Paste
-from kvdoctor.template import Hit
+from kvdoctor.text.template import Hit
 from kvdoctor.values.flatten import flatten
 from kvdoctor.values.found import Found, Server
 from kvdoctor.values.literals import Tree, read_literal, read_pairs, scalar

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kvdoctor.data import dataclass, field
 from kvdoctor.errors import RecordError
-from kvdoctor.template import Pattern
+from kvdoctor.text.template import Pattern
 from kvdoctor.values.value import Scalar
 
 FORMS = ("literal", "exact", "pairs", "labels")

@@ -6,13 +6,13 @@ import json
 import time
 from functools import cache
 
-from kvdoctor.document import document
 from kvdoctor.intake import read
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.load import load
-from kvdoctor.note import FORMATS, incident_note
-from kvdoctor.plain import report_text
 from kvdoctor.report import Report, Source, read_sources, report
+from kvdoctor.show.document import document
+from kvdoctor.show.note import FORMATS, incident_note
+from kvdoctor.show.plain import report_text
 
 SECONDS_FOR_EACH_MB = 1.0
 SECONDS_FOR_ANY = 1.0  # what a report costs on top, on a busy machine

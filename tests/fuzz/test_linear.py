@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 from fuzz.pipeline import shipped
 
-from kvdoctor.document import document
 from kvdoctor.intake import read
-from kvdoctor.plain import report_text
 from kvdoctor.report import Source, read_sources, report
+from kvdoctor.show.document import document
+from kvdoctor.show.plain import report_text
 
 HEAD = "(Worker_TP0 pid=1) ERROR 01-01 00:00:00 [core.py:1] "
 FRAME = '  File "/x/site-packages/vllm/v1/engine/core.py", line 9, in run\n    assert x\n'

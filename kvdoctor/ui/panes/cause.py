@@ -7,9 +7,9 @@ from textual.app import ComposeResult
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from kvdoctor.pictures import picture
 from kvdoctor.report import Report
 from kvdoctor.session import State
+from kvdoctor.show.pictures import picture
 from kvdoctor.ui.marked import MarkedList
 from kvdoctor.ui.panes import cause_text
 from kvdoctor.ui.panes.base import Pane, Place, text

@@ -9,11 +9,11 @@ from textwrap import wrap
 from textual.content import Content
 
 from kvdoctor.diagnose import Asks, Branch, Broken, Cause, NoCause
-from kvdoctor.document import next_step
 from kvdoctor.fix import Proof
 from kvdoctor.match import Evidence, Match
-from kvdoctor.plain import cut, proof_words, value_source
 from kvdoctor.report import OfferedFix, Report
+from kvdoctor.show.document import next_step
+from kvdoctor.show.plain import cut, proof_words, value_source
 from kvdoctor.ui.glyphs import Glyphs
 from kvdoctor.ui.panes.base import one_line, text
 from kvdoctor.ui.places import line_at, source_name, telling

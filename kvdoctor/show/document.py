@@ -11,8 +11,8 @@ from kvdoctor.diagnose import Broken, Cause
 from kvdoctor.fix import NotOffered
 from kvdoctor.identify import Place
 from kvdoctor.match import Match
-from kvdoctor.rendering import render
 from kvdoctor.report import OfferedFix, Report, input_spec
+from kvdoctor.text.rendering import render
 from kvdoctor.values.value import Scalar, Value
 from kvdoctor.walk import Link
 

@@ -13,10 +13,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from kvdoctor import phrase
 from kvdoctor.data import dataclass, field
-from kvdoctor.gramindex import PatternIndex
-from kvdoctor.phrase import Hole, Phrase, skeleton_of
+from kvdoctor.text import phrase
+from kvdoctor.text.gramindex import PatternIndex
+from kvdoctor.text.phrase import Hole, Phrase, skeleton_of
 
 __all__ = ["Hit", "Pattern", "PatternIndex", "Skeleton", "skeleton_of"]
 

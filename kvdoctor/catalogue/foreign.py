@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kvdoctor.data import dataclass, field
-from kvdoctor.gramindex import PatternIndex
-from kvdoctor.template import Pattern, Skeleton
+from kvdoctor.text.gramindex import PatternIndex
+from kvdoctor.text.template import Pattern, Skeleton
 
 LEAST = 12  # literal characters that a message must share
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from kvdoctor.catalogue.fingerprints import bare, short_hash
 from kvdoctor.data import dataclass, field, replace
-from kvdoctor.fingerprints import bare, short_hash
-from kvdoctor.template import Hit, Skeleton
+from kvdoctor.text.template import Hit, Skeleton
 
 ENOUGH = 10  # literal characters that name a site
 FEW = 4  # literal characters that do so when they are most of the message

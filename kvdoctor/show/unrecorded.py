@@ -3,12 +3,12 @@ stands around it, which records speak of the same file, and what to collect for 
 
 from __future__ import annotations
 
+from kvdoctor.catalogue.livesource import Installed, SourceLine, excerpt, installed_anywhere
+from kvdoctor.catalogue.sitehit import SiteHit
 from kvdoctor.data import dataclass
 from kvdoctor.knowledge import Knowledge
-from kvdoctor.livesource import Installed, SourceLine, excerpt, installed_anywhere
 from kvdoctor.match import Match
 from kvdoctor.report import Report
-from kvdoctor.sitehit import SiteHit
 
 NEAR_LIMIT = 6
 COLLECT = (

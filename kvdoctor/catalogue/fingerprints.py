@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from zlib import crc32
 
-from kvdoctor.keyed import KeyedFile
+from kvdoctor.text.keyed import KeyedFile
 
 TOKEN = 3  # characters of one line's hash
 PREFIX = 14  # characters of a message kept for its logger call

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kvdoctor import phrase
-from kvdoctor.phrase import skeleton_of
+from kvdoctor.text import phrase
+from kvdoctor.text.phrase import skeleton_of
 
 LONG, SHORT = 8, 4  # characters of a run; the short one serves templates with little literal text
 HEAD = 24  # literal characters in which the first run is looked for

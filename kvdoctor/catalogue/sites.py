@@ -12,12 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kvdoctor.data import replace
-from kvdoctor.fingerprints import Fingerprints
-from kvdoctor.gramindex import PatternIndex
-from kvdoctor.keyed import KeyedFile, read_bytes
-from kvdoctor.record import Site
-from kvdoctor.sitehit import (
+from kvdoctor.catalogue.fingerprints import Fingerprints
+from kvdoctor.catalogue.sitehit import (
     ENOUGH,
     MANY,
     Asked,
@@ -35,7 +31,11 @@ from kvdoctor.sitehit import (
     plain_name,
     tells_alone,
 )
-from kvdoctor.template import Hit, Pattern, Skeleton
+from kvdoctor.data import replace
+from kvdoctor.record import Site
+from kvdoctor.text.gramindex import PatternIndex
+from kvdoctor.text.keyed import KeyedFile, read_bytes
+from kvdoctor.text.template import Hit, Pattern, Skeleton
 
 HASH = 5  # characters of one hash in places.txt
 KINDS = {"r": "raise", "a": "assert", "l": "log"}
@@ -314,7 +314,7 @@ class Sites:
 
     def similar(self, message: str, limit: int = 5) -> tuple[SiteHit, ...]:
         """The sites whose words are most like the message's: a guess, never an identification."""
-        from kvdoctor.likeness import nearest
+        from kvdoctor.text.likeness import nearest
 
         found = []
         for number, score in nearest(message, [json.loads(row)[3] for row in self._rows], limit):

@@ -6,16 +6,17 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from kvdoctor.command.inputs import answers_of, load_knowledge, record_named, sources_of
 from kvdoctor.data import asdict
 from kvdoctor.errors import InputError
 from kvdoctor.fix import Fix
-from kvdoctor.inputs import answers_of, record_named, sources_of
-from kvdoctor.knowledge import Knowledge
 from kvdoctor.proof.prove import ProofRun, prove
 from kvdoctor.report import Report, read_sources, report
 
 if TYPE_CHECKING:
     import argparse
+
+    from kvdoctor.command.registry import Commands
 
 PROVEN, NOT_PROVEN, CANNOT_ASK, NEEDS_ANSWERS = 0, 1, 2, 3
 CANNOT = frozenset({"no-vllm", "no-import", "timeout", "no-caller", "unfit"})
@@ -46,8 +47,31 @@ def proof_text(run: ProofRun, fix: Fix) -> str:
     return "\n".join(lines)
 
 
-def prove_command(options: argparse.Namespace, knowledge: Knowledge) -> int:
+def add(commands: Commands) -> None:
+    """The options of ``kvdoctor prove``."""
+    prove = commands.add_parser("prove", help="ask the guard of your own vLLM installation")
+    prove.add_argument("record", metavar="ID")
+    prove.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="sets")
+    prove.add_argument("--python", metavar="PATH", help="interpreter that has vLLM")
+    prove.add_argument("--fix", metavar="FIX", help="the fix to prove (default: the first)")
+    prove.add_argument(
+        "--from",
+        dest="files",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="log to read the values from; - is stdin",
+    )
+    prove.add_argument("--seconds", type=int, default=180, help="time limit (default 180)")
+    prove.add_argument("--json", action="store_true")
+    prove.add_argument(
+        "--knowledge", action="append", default=[], metavar="FOLDER", help="private records"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
     """Returns 0 proven, 1 not proven, 2 could not ask, 3 answers are missing."""
+    knowledge = load_knowledge(options.knowledge)
     record_id = record_named(options.record, knowledge)
     record = knowledge.records[record_id]
     options.prefill = options.decode = []

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from kvdoctor.catalogue.fingerprints import bare
 from kvdoctor.data import dataclass
-from kvdoctor.fingerprints import bare
 
 PACKAGE = "vllm"
 LIMIT = 8_000_000  # bytes of one source file

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from kvdoctor import __version__
 from kvdoctor.diagnose import Cause
-from kvdoctor.document import next_step
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match
-from kvdoctor.plain import cut, proof_words, value_source
 from kvdoctor.report import Report
+from kvdoctor.show.document import next_step
+from kvdoctor.show.plain import cut, proof_words, value_source
 from kvdoctor.terminal import clean
 
 EVIDENCE_WIDTH = 300
@@ -33,7 +33,7 @@ def incident_note(
     text = clean(builder(shown, knowledge)).rstrip() + "\n"
     if not hide_hosts:
         return text
-    from kvdoctor.hiding import Hider
+    from kvdoctor.show.hiding import Hider
 
     pods = {line.pod for source in shown.sources for line in source.paste.lines if line.pod}
     return Hider(pods).hide(text)
@@ -210,7 +210,7 @@ def _value_lines(shown: Report) -> list[str]:
 
 
 def _plain(shown: Report, knowledge: Knowledge) -> str:
-    from kvdoctor.plain import report_text
+    from kvdoctor.show.plain import report_text
 
     return report_text(shown, knowledge)
 

@@ -13,9 +13,9 @@ from typing import TextIO
 from kvdoctor import session
 from kvdoctor.diagnose import NOT_KNOWN
 from kvdoctor.knowledge import Knowledge
-from kvdoctor.plain import report_text
 from kvdoctor.report import Report, Source, input_spec
 from kvdoctor.session import State
+from kvdoctor.show.plain import report_text
 from kvdoctor.terminal import clean, has_controlling_terminal, is_terminal
 
 STATUS_CODES = {"cause": 0, "asks": 3, "no_cause": 1, "no_match": 1, "broken": 2}

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from kvdoctor import __version__
+from kvdoctor.command.registry import MODULES
+
+if TYPE_CHECKING:
+    from kvdoctor.command.registry import Commands
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -46,12 +51,16 @@ def parser(command: str = "") -> argparse.ArgumentParser:
         if command not in common or command == name:
             add(commands)
     if command not in common:
-        _add_lookups(commands)
-        _add_author_commands(commands)
+        for name, module in MODULES.items():
+            if command not in MODULES or command == name:
+                import_module(module).add(commands)
+        if command not in MODULES:
+            _add_lookups(commands)
+            _add_author_commands(commands)
     return made
 
 
-def _add_inputs(command: argparse.ArgumentParser) -> None:
+def add_inputs(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "files", nargs="*", metavar="FILE", help="log, traceback, command or YAML; - is stdin"
     )
@@ -78,10 +87,10 @@ def _add_inputs(command: argparse.ArgumentParser) -> None:
         help="answer a question, or state a value (prefill.block_size=64); "
         "NAME=? says that you cannot tell: the next check is tried",
     )
-    _add_knowledge(command)
+    add_knowledge(command)
 
 
-def _add_knowledge(command: argparse.ArgumentParser) -> None:
+def add_knowledge(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--knowledge",
         action="append",
@@ -91,21 +100,21 @@ def _add_knowledge(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_screen(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_screen(commands: Commands) -> None:
     screen = commands.add_parser("screen", help="the full screen (the default)")
-    _add_inputs(screen)
+    add_inputs(screen)
     screen.add_argument("--plain", action="store_true", help="a linear dialogue, no screen")
     screen.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
 
 
-def _add_diagnose(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_diagnose(commands: Commands) -> None:
     diagnose = commands.add_parser(
         "diagnose",
         help="root cause, cause and fix on standard output",
         epilog="Exit status: 0 a cause was found, 1 nothing known matched, 2 usage or unreadable "
         "input, 3 identified but answers are missing.",
     )
-    _add_inputs(diagnose)
+    add_inputs(diagnose)
     diagnose.add_argument("--json", action="store_true", help="one JSON document per input")
     diagnose.add_argument(
         "--copy",
@@ -134,41 +143,25 @@ def _add_diagnose(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     )
 
 
-def _add_lookups(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_lookups(commands: Commands) -> None:
     explain = commands.add_parser("explain", help="a record, by id, published id, url or message")
     explain.add_argument("what", nargs="+", metavar="ID")
     explain.add_argument("--json", action="store_true")
-    _add_knowledge(explain)
+    add_knowledge(explain)
     search = commands.add_parser("search", help="records that speak of these words")
     search.add_argument("words", nargs="+", metavar="WORD")
     search.add_argument("--json", action="store_true")
-    _add_knowledge(search)
+    add_knowledge(search)
     info = commands.add_parser("info", help="versions, counts and where everything lives")
     info.add_argument("--json", action="store_true")
-    _add_knowledge(info)
-    prove = commands.add_parser("prove", help="ask the guard of your own vLLM installation")
-    prove.add_argument("record", metavar="ID")
-    prove.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="sets")
-    prove.add_argument("--python", metavar="PATH", help="interpreter that has vLLM")
-    prove.add_argument("--fix", metavar="FIX", help="the fix to prove (default: the first)")
-    prove.add_argument(
-        "--from",
-        dest="files",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="log to read the values from; - is stdin",
-    )
-    prove.add_argument("--seconds", type=int, default=180, help="time limit (default 180)")
-    prove.add_argument("--json", action="store_true")
-    _add_knowledge(prove)
+    add_knowledge(info)
 
 
-def _add_author_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_author_commands(commands: Commands) -> None:
     lint = commands.add_parser("lint", help="check records: form, reach, examples")
     lint.add_argument("paths", nargs="*", metavar="PATH")
     lint.add_argument("--json", action="store_true")
-    _add_knowledge(lint)
+    add_knowledge(lint)
     new = commands.add_parser("new", help="print a fresh record to fill in")
     new.add_argument("id", metavar="ID")
     new.add_argument("--out", metavar="FOLDER", help="write FOLDER/ID.yaml instead")

@@ -9,11 +9,11 @@ import textwrap
 from collections.abc import Iterable
 
 from kvdoctor.diagnose import Broken, Cause, NoCause
-from kvdoctor.document import next_step
 from kvdoctor.fix import Proof
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Evidence, Match
 from kvdoctor.report import OfferedFix, Report, input_spec
+from kvdoctor.show.document import next_step
 from kvdoctor.terminal import clean
 from kvdoctor.values.value import Value
 
@@ -384,7 +384,7 @@ def _unrecorded(shown: Report, knowledge: Knowledge) -> list[str]:
     finding = shown.finding
     if finding is None or finding.record is not None or finding.role == "consequence":
         return []
-    from kvdoctor.unrecorded import COLLECT, unrecorded
+    from kvdoctor.show.unrecorded import COLLECT, unrecorded
 
     about = unrecorded(shown, knowledge)
     lines: list[str] = []

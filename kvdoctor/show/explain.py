@@ -9,9 +9,9 @@ from typing import Any
 from kvdoctor import __version__
 from kvdoctor.clipboard import state_folder
 from kvdoctor.knowledge import Knowledge
-from kvdoctor.plain import PROOF_WORDS
 from kvdoctor.proof.results import compared
 from kvdoctor.record import PROOFS, Check, FixSpec, Record
+from kvdoctor.show.plain import PROOF_WORDS
 from kvdoctor.terminal import clean
 from kvdoctor.walk import relations
 

@@ -1,0 +1,1 @@
+"""What vLLM's sources and other libraries can say: error sites, releases, live source."""

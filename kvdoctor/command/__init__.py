@@ -1,0 +1,1 @@
+"""What the command line takes and gives: arguments, inputs, answers, dialogue, output."""

@@ -1,0 +1,18 @@
+"""Commands that live in modules of their own.
+
+Each module has ``add(commands)``, which states the command's options, and ``run(options)``, which
+runs it and returns the exit status. It is imported when its command is named, or for the help.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+MODULES: dict[str, str] = {
+    "prove": "kvdoctor.command.proving",
+}

@@ -1,0 +1,1 @@
+"""Answers made readable: JSON, plain text, notes, explanations, pictures."""

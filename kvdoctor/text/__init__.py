@@ -1,0 +1,1 @@
+"""Text matched and rendered without regard to its meaning: templates, phrases, indexes."""
