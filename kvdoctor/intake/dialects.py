@@ -334,14 +334,7 @@ def ipython(stream: Stream, first: int) -> int:
             if TRACEBACK in text or not frames:
                 break
         at += 1
-    if any(_is_python(frame) for frame in frames):
+    if any(syntax.names_python(frame.path) for frame in frames):
         add(stream, first, at - 1, at - 1, "", "", tuple(frames), "cut")
         return at
     return at if frames else first  # the frames of a native crash are no traceback
-
-
-def _is_python(frame: Frame) -> bool:
-    """Whether a traceback can name this file: not so a C file or address in a crash dump."""
-    return frame.path.endswith((".py", ".pyx", ".pxi")) or (
-        frame.path.startswith("<") and frame.path != "<unknown>"
-    )

@@ -133,6 +133,11 @@ def module_of(path: str) -> str:
     return path[best + 1 :] if best >= 0 else path
 
 
+def names_python(path: str) -> bool:
+    """Whether a traceback can name this file: not so a C file or address in a crash dump."""
+    return path.endswith((".py", ".pyx", ".pxi")) or (path[:1] == "<" and path != "<unknown>")
+
+
 def number_of(text: str) -> int:
     """The line number of a frame; 0 when it was masked."""
     return int(text) if text.isdecimal() and len(text) < 10 else 0

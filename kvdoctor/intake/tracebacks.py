@@ -225,8 +225,8 @@ def _record(
 
 
 def _cut(stream: Stream, first: int, block: _Block) -> int:
-    """A traceback without its exception line: kept as ``cut`` when it has frames."""
-    if block.frames:
+    """A traceback without its exception line: kept as ``cut`` when it has frames of Python."""
+    if any(syntax.names_python(frame.path) for frame in block.frames):
         last = block.last
         found = add(stream, first, last, last, "", "", block.done(), "cut")
         number = block.frames[-1].number
