@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from kvdoctor import __version__
 from kvdoctor.command.inputs import (
@@ -25,6 +24,7 @@ from kvdoctor.command.inputs import (
 from kvdoctor.command.registry import MODULES
 from kvdoctor.errors import InputError, KvdoctorError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
@@ -39,7 +39,7 @@ STATUS_CODES = {
     "no_match": NO_MATCH,
     "broken": USAGE,
 }
-# Options that only "diagnose" has: "kvdoctor LOG --json" can mean nothing else.
+# argparse.Namespace that only "diagnose" has: "kvdoctor LOG --json" can mean nothing else.
 _OF_DIAGNOSE = ("--json", "--copy", "--note", "--record", "--symptom", "--hide-hosts")
 
 
@@ -100,9 +100,18 @@ def _run(arguments: list[str]) -> int:
             raise _no_such(first)
         told = any(one.partition("=")[0] in _OF_DIAGNOSE for one in arguments)
         arguments.insert(0, "diagnose" if told else "screen")
+    return _handle(_options(arguments))
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    from kvdoctor.command.quick import options_of
+
+    quick = options_of(arguments)
+    if quick is not None:
+        return quick
     from kvdoctor.command.arguments import parser
 
-    return _handle(parser(arguments[0]).parse_args(arguments))
+    return parser(arguments[0]).parse_args(arguments)
 
 
 def _handle(options: argparse.Namespace) -> int:

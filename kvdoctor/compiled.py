@@ -8,15 +8,20 @@ content depends on the folder alone, so two builds give the same bytes.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any, NamedTuple
 
-from kvdoctor.data import asdict
+from kvdoctor.data import NamedTuple, asdict
 from kvdoctor.errors import KvdoctorError, RecordError
 from kvdoctor.reach import reach_of
 from kvdoctor.record import Identify, Record
 from kvdoctor.text.gramindex import PatternIndex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Folder = str | os.PathLike[str]
 
 FORMAT = 4  # raise it with every change of the compiled form or of the form of records
 NAME = "compiled.kvd"  # in a wheel, beside the records
@@ -37,11 +42,9 @@ class Sources(NamedTuple):
         return [[path, size, time] for path, size, time in self.files]
 
 
-def sources_of(folder: Path) -> Sources:
+def sources_of(folder: Folder) -> Sources:
     """The YAML files of a knowledge folder: ``*.yaml`` in it and in ``records/``; a folder without
     ``records`` (a private one) may hold its records directly."""
-    import os
-
     found: list[tuple[str, int, int]] = []
 
     def scan(path: str, inside: str) -> None:
@@ -63,7 +66,7 @@ def sources_of(folder: Path) -> Sources:
 
 
 def compile_folder(
-    folder: Path, sources: Sources, *, stamps: bool, before: Compiled | None = None
+    folder: Folder, sources: Sources, *, stamps: bool, before: Compiled | None = None
 ) -> bytes:
     """The compiled form of ``folder``. Broken files are left out and told in its problems.
 
@@ -77,7 +80,7 @@ def compile_folder(
     for path, _, _ in sources.files:
         sheet, tree, errors = (False, kept[path], []) if path in kept else _file(folder, path)
         if tree is not None and sheet:
-            trees[Path(path).stem] = tree
+            trees[_stem(path)] = tree
         elif tree is not None and tree["id"] in seen:
             say = f"the id {tree['id']!r} is already taken by {seen[tree['id']]}"
             errors = [RecordError(say, file=path, line=1, field="id")]
@@ -109,25 +112,23 @@ def _wrapper_index(trees: Iterable[dict[str, Any]]) -> PatternIndex:
 def _maker() -> int:
     """When the code that reads records was changed last: in a checkout it changes without a
     release, and what it accepted before may be wrong now."""
-    import os
-
-    with os.scandir(Path(__file__).parent / "form") as entries:
+    with os.scandir(os.path.join(os.path.dirname(__file__), "form")) as entries:
         return max((e.stat().st_mtime_ns for e in entries if e.name.endswith(".py")), default=0)
 
 
-def _file(folder: Path, path: str) -> tuple[bool, Any, list[RecordError]]:
+def _file(folder: Folder, path: str) -> tuple[bool, Any, list[RecordError]]:
     """One file: whether it stands beside the records, its tree or None, its problems."""
     from kvdoctor.form.read import read_record
 
-    text, errors = _read_text(folder / path)
+    text, errors = _read_text(os.path.join(folder, path))
     if text is None:
         return False, None, errors
     if _is_sheet(path, text):
         return True, *read_beside(text, path)
-    return False, *read_record(text, path, Path(path).stem)
+    return False, *read_record(text, path, _stem(path))
 
 
-def compiled_for_wheel(folder: Path) -> bytes:
+def compiled_for_wheel(folder: Folder) -> bytes:
     """The compiled form that is shipped; it says nothing of the machine that made it.
 
     Raises RuntimeError with every problem: broken knowledge is not shipped."""
@@ -162,20 +163,25 @@ def _is_sheet(path: str, text: str) -> bool:
     return "/" not in path and not (text.startswith("id:") or "\nid:" in text)
 
 
-def _read_text(file: Path) -> tuple[str | None, list[RecordError]]:
+def _stem(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def _read_text(file: str) -> tuple[str | None, list[RecordError]]:
     try:
-        return file.read_text(encoding="utf-8"), []
+        with open(file, encoding="utf-8") as stream:
+            return stream.read(), []
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        return None, [RecordError(f"cannot be read: {why}", file=str(file))]
+        return None, [RecordError(f"cannot be read: {why}", file=file)]
 
 
 def read_beside(text: str, path: str) -> tuple[Any, list[RecordError]]:
     """The tree of a file beside the records, or None with what is wrong with it."""
     from kvdoctor.form.read import read_sheet
 
-    tree, errors = read_sheet(text, path, Path(path).stem)
-    if tree is not None and Path(path).stem == "values":
+    tree, errors = read_sheet(text, path, _stem(path))
+    if tree is not None and _stem(path) == "values":
         from kvdoctor.values.table import load_table
 
         try:

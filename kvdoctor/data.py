@@ -8,14 +8,14 @@ see the standard ones, and the functions of :mod:`dataclasses` accept their inst
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+__all__ = ["NamedTuple", "asdict", "dataclass", "field", "replace"]
 
-__all__ = ["asdict", "dataclass", "field", "replace"]
-
+TYPE_CHECKING = False  # type checkers take it for true; importing typing costs milliseconds
 if TYPE_CHECKING:
     from dataclasses import asdict, dataclass, field, replace
+    from typing import NamedTuple
 else:
-    from operator import attrgetter
+    from operator import attrgetter, itemgetter
 
     _OFTEN = 300  # instances after which a class gets an ``__init__`` of its own
     _NEEDED = object()  # the default of a field that has none
@@ -146,6 +146,46 @@ else:
             body.append(f"    _put{place}(self, {value})")
         exec("\n".join([f"def __init__({', '.join(takes)}):", *body]), known)  # noqa: S102
         return known["__init__"]
+
+    class _Tuples(type):
+        """Makes a class of annotated fields a tuple with names, as ``typing.NamedTuple`` does."""
+
+        def __new__(mcs, title, bases, content):
+            made = super().__new__(mcs, title, bases, {**content, "__slots__": ()})
+            names = tuple(made.__annotations__)
+            made._fields = made.__match_args__ = names
+            made._field_defaults = {name: content[name] for name in names if name in content}
+            for place, name in enumerate(names):
+                setattr(made, name, property(itemgetter(place)))
+            return made
+
+    class NamedTuple(tuple, metaclass=_Tuples):
+        def __new__(cls, *given, **named):
+            names = cls._fields
+            if len(given) != len(names) or named:
+                given = cls._complete(given, named)
+            return tuple.__new__(cls, given)
+
+        @classmethod
+        def _complete(cls, given, named):
+            values = {**cls._field_defaults, **dict(zip(cls._fields, given, strict=False)), **named}
+            twice = named.keys() & set(cls._fields[: len(given)])
+            if len(given) > len(cls._fields) or twice or values.keys() != set(cls._fields):
+                raise TypeError(f"{cls.__name__}() takes {', '.join(cls._fields)}")
+            return [values[name] for name in cls._fields]
+
+        def _replace(self, /, **changes):
+            return type(self)(**{**self._asdict(), **changes})
+
+        def _asdict(self):
+            return dict(zip(self._fields, self, strict=True))
+
+        def __getnewargs__(self):
+            return tuple(self)
+
+        def __repr__(self):
+            shown = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
+            return f"{type(self).__name__}({shown})"
 
     def _values(names):
         """The named attributes of an object in a form that can be compared and hashed."""

@@ -14,13 +14,16 @@ import operator
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
 from kvdoctor.data import dataclass, field
 from kvdoctor.errors import ExpressionError, did_you_mean
 from kvdoctor.releases import key as release_key
 from kvdoctor.scalars import BIGGEST, TYPES, UNKNOWN, Result, Scalar, Unknown, Values, read_value
 from kvdoctor.text.rendering import check_template, holes_of, render
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "TYPES", "UNKNOWN", "Expression", "Scalar", "Unknown", "check_template", "holes_of", "parse",

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kvdoctor.data import dataclass, field
+from kvdoctor.data import NamedTuple, dataclass, field
 from kvdoctor.errors import KvdoctorError
 from kvdoctor.reach import Reach, reach_of
 from kvdoctor.record import Identify, Record, Wrapper
@@ -15,7 +13,10 @@ from kvdoctor.scalars import UNKNOWN, read_value
 from kvdoctor.text.gramindex import PatternIndex
 from kvdoctor.text.template import Hit, Pattern, Skeleton
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kvdoctor.catalogue.foreign import ForeignMessages
     from kvdoctor.catalogue.sites import Sites
     from kvdoctor.intake.release import Reading
@@ -67,7 +68,7 @@ class Knowledge:
     published: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, str] = field(default_factory=dict)
     trees: Mapping[str, Any] = field(default_factory=dict)  # other files, by name without ending
-    sites_folder: Path | None = None
+    sites_folder: str = ""
     known_entries: tuple[Entry, ...] | None = field(default=None, repr=False)
     known_relations: tuple[tuple[str, str, str, str], ...] | None = field(default=None, repr=False)
     known_guarded: tuple[str, ...] | None = field(default=None, repr=False)
@@ -81,7 +82,7 @@ class Knowledge:
         """The catalogue of vLLM's own error sites; empty when there is none."""
         from kvdoctor.catalogue.sites import Sites
 
-        return Sites(self.sites_folder or Path(__file__))  # a file holds no catalogue
+        return Sites(self.sites_folder)
 
     @cached_property
     def reading(self) -> Reading:

@@ -9,17 +9,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
 
 from kvdoctor import __version__, compiled
 from kvdoctor.compiled import Compiled
-from kvdoctor.data import replace
+from kvdoctor.data import NamedTuple, replace
 from kvdoctor.errors import KvdoctorError, RecordError
 from kvdoctor.knowledge import Entry, Found, Knowledge
 from kvdoctor.reach import Reach
 from kvdoctor.record import Identify, Record
 from kvdoctor.text.gramindex import PatternIndex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
 
 __all__ = ["Entry", "Found", "Knowledge", "knowledge_folder", "load", "private_folder"]
 
@@ -30,31 +33,48 @@ def knowledge_folder() -> Path:
     """The folder of the shipped knowledge: inside the package, or beside it in a checkout.
 
     Raises RecordError when there is none."""
-    here = Path(__file__).resolve().parent
-    for folder in (here / "knowledge", here.parent / "knowledge"):
-        if (folder / "records").is_dir() or (folder / compiled.NAME).is_file():
+    from pathlib import Path
+
+    return Path(shipped_folder())
+
+
+def shipped_folder() -> str:
+    """``knowledge_folder`` without the cost of importing paths as objects."""
+    here = os.path.dirname(os.path.realpath(__file__))
+    for above in (here, os.path.dirname(here)):
+        folder = os.path.join(above, "knowledge")
+        if os.path.isdir(os.path.join(folder, "records")) or os.path.isfile(
+            os.path.join(folder, compiled.NAME)
+        ):
             return folder
-    raise RecordError("the knowledge is missing", file=str(here), remedy="install kvdoctor again")
-
-
-def cache_folder() -> Path:
-    """The user's folder for things that can be made anew."""
-    return _user_folder("XDG_CACHE_HOME", ".cache", "Library/Caches", "LOCALAPPDATA")
+    raise RecordError("the knowledge is missing", file=here, remedy="install kvdoctor again")
 
 
 def private_folder() -> Path:
     """The user's folder of private records."""
-    base = _user_folder("XDG_CONFIG_HOME", ".config", "Library/Application Support", "APPDATA")
-    return base / "knowledge"
+    from pathlib import Path
+
+    return Path(_private_folder())
 
 
-def _user_folder(variable: str, usual: str, mac: str, windows: str) -> Path:
+def _private_folder() -> str:
+    base = user_folder("XDG_CONFIG_HOME", ".config", "Library/Application Support", "APPDATA")
+    return os.path.join(base, "knowledge")
+
+
+def _cache_folder() -> str:
+    """The user's folder for things that can be made anew."""
+    return user_folder("XDG_CACHE_HOME", ".cache", "Library/Caches", "LOCALAPPDATA")
+
+
+def user_folder(variable: str, usual: str, mac: str, windows: str) -> str:
+    """kvdoctor's own folder of one kind: named by ``variable``, else where the system keeps it."""
     if os.environ.get(variable):
-        return Path(os.environ[variable]) / "kvdoctor"
+        return os.path.join(os.environ[variable], "kvdoctor")
     if sys.platform == "win32" and os.environ.get(windows):
-        return Path(os.environ[windows]) / "kvdoctor"
+        return os.path.join(os.environ[windows], "kvdoctor")
     inside = mac if sys.platform == "darwin" else usual
-    return Path(os.path.expanduser("~")) / inside / "kvdoctor"  # noqa: PTH111 - never raises
+    return os.path.join(os.path.expanduser("~"), inside, "kvdoctor")
 
 
 def load(
@@ -65,43 +85,43 @@ def load(
     Folders, each overriding by id what came before: the shipped one, the user's configuration
     folder, those of KVDOCTOR_KNOWLEDGE, ``extra_folders``. ``use_cache``: use and write the copy in
     the user's cache. ``private=False``: the shipped folder alone."""
-    folders: list[Path] = []
+    folders: list[str] = []
     problems: list[KvdoctorError] = []
     if private:
-        named = [Path(one) for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
-        named += [Path(one) for one in extra_folders]
+        named = [one for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
+        named += [os.fspath(one) for one in extra_folders]
         for folder in named:
-            if not folder.is_dir():
-                problems.append(RecordError("no such folder of records", file=str(folder)))
-        folders = [one for one in (private_folder(), *named) if one.is_dir()]
-    shipped = knowledge_folder()
+            if not os.path.isdir(folder):
+                problems.append(RecordError("no such folder of records", file=folder))
+        folders = [one for one in (_private_folder(), *named) if os.path.isdir(one)]
+    shipped = shipped_folder()
     parts = [_open(shipped, use_cache=use_cache, private=False)]
     parts += [_open(folder, use_cache=use_cache, private=True) for folder in folders]
     found = _join(parts)
     paths = {
-        "knowledge": str(shipped),
-        "cache": str(cache_folder()),
-        "private": str(private_folder()),
+        "knowledge": shipped,
+        "cache": _cache_folder(),
+        "private": _private_folder(),
     }
     return replace(
         found,
         problems=(*problems, *found.problems),
         paths=paths,
-        sites_folder=shipped / "sites",
+        sites_folder=os.path.join(shipped, "sites"),
     )
 
 
 class _Part(NamedTuple):
     """One opened folder."""
 
-    folder: Path
+    folder: str
     compiled: Compiled
     private: bool
 
 
-def _open(folder: Path, *, use_cache: bool, private: bool) -> _Part:
+def _open(folder: str, *, use_cache: bool, private: bool) -> _Part:
     sources = compiled.sources_of(folder)
-    shipped = _read(folder / compiled.NAME)
+    shipped = _read(os.path.join(folder, compiled.NAME))
     if shipped is not None and compiled.is_fresh(shipped, sources):
         return _Part(folder, shipped, private)
     cached = _cache_file(folder) if use_cache else None
@@ -116,23 +136,27 @@ def _open(folder: Path, *, use_cache: bool, private: bool) -> _Part:
     return _Part(folder, made, private)
 
 
-def _cache_file(folder: Path) -> Path:
+def _cache_file(folder: str) -> str:
     from zlib import adler32, crc32
 
-    path = str(folder.absolute()).encode(errors="replace")
+    path = os.path.abspath(folder).encode(errors="replace")
     name = f"{crc32(path):08x}{adler32(path):08x}"  # two folders of one name only cost a rebuild
-    return cache_folder() / f"knowledge-{__version__}-{compiled.FORMAT}-{name}.kvd"
+    return os.path.join(_cache_folder(), f"knowledge-{__version__}-{compiled.FORMAT}-{name}.kvd")
 
 
-def _read(place: Path) -> Compiled | None:
+def _read(place: str) -> Compiled | None:
     try:
-        return compiled.open_compiled(place.read_bytes())
+        with open(place, "rb") as stream:
+            return compiled.open_compiled(stream.read())
     except OSError:
         return None
 
 
-def _write(place: Path, data: bytes) -> None:
+def _write(name: str, data: bytes) -> None:
     """Write whole or not at all; a disk that cannot be written to is no trouble."""
+    from pathlib import Path
+
+    place = Path(name)
     beside = place.with_name(f"{place.name}.{os.getpid()}")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -158,7 +182,7 @@ class Records(Mapping[str, Record]):
             from kvdoctor.form.decode import record_of
 
             part, file, offset, length = self._rows[record_id]
-            place = str(part.folder / file)
+            place = os.path.join(part.folder, file)
             made = record_of(part.compiled.tree(offset, length), file=place, private=part.private)
             self._made[record_id] = made
         return made
@@ -198,7 +222,9 @@ def _join(parts: Sequence[_Part]) -> Knowledge:
         wrappers=wrappers,
         symptoms=trees.get("symptoms", {}),
         problems=tuple(
-            RecordError(say, file=str(part.folder / file), line=line, field=name, remedy=remedy)
+            RecordError(
+                say, file=os.path.join(part.folder, file), line=line, field=name, remedy=remedy
+            )
             for part in parts
             for say, file, line, name, remedy in part.compiled.header["problems"]
         ),

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
+from kvdoctor.data import NamedTuple
 from kvdoctor.expression import UNKNOWN, Expression, Scalar, parse
 from kvdoctor.record import Record
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
 
-from kvdoctor.data import dataclass
+from kvdoctor.data import NamedTuple, dataclass
 from kvdoctor.errors import ExpressionError
 
 ALL, NONE, SOME = "all", "none", "some"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Final, Literal
 
 from kvdoctor.releases import key as release_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final, Literal, TypeAlias
 
 TYPES = ("int", "number", "text", "bool", "choice", "version")
 BIGGEST = 2**128  # numbers beyond it are UNKNOWN: nothing in a configuration is that large
@@ -28,8 +31,8 @@ class Unknown(Enum):
 
 UNKNOWN: Final = Unknown.UNKNOWN
 Scalar = bool | int | float | str | None
-Result = bool | int | float | str | Literal[Unknown.UNKNOWN]
-Values = Mapping[str, Any]
+Result: TypeAlias = "bool | int | float | str | Literal[Unknown.UNKNOWN]"
+Values: TypeAlias = "Mapping[str, Any]"
 
 
 def read_value(value: object, type_: str) -> Result:

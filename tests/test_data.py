@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kvdoctor.data import asdict, dataclass, field, replace
+from kvdoctor.data import NamedTuple, asdict, dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +91,56 @@ def test_they_can_be_copied_and_pickled() -> None:
     match place:
         case Place(file, line):
             assert (file, line) == ("a.py", 7)
+
+
+class Point(NamedTuple):
+    name: str
+    at: int = 1
+
+    @property
+    def twice(self) -> int:
+        return 2 * self.at
+
+
+class Bare(NamedTuple):
+    value: object
+
+
+def test_a_named_tuple_is_a_tuple_with_names() -> None:
+    one = Point("a", 3)
+    name, at = one
+    assert (name, at, one.name, one.at, one.twice) == ("a", 3, "a", 3, 6)
+    assert one == ("a", 3)
+    assert hash(one) == hash(("a", 3))
+    assert Point(at=3, name="a") == one
+    assert Point("b") == ("b", 1)
+    assert one._replace(at=4) == Point("a", 4)
+    assert (repr(one), repr(Bare(None))) == ("Point(name='a', at=3)", "Bare(value=None)")
+    assert pickle.loads(pickle.dumps(one)) == copy.copy(one) == one  # noqa: S301
+    with pytest.raises(AttributeError):
+        one.other = 1  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError):
+        one.at = 2  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("given", "named"), [((), {}), (("a", 1, 2), {}), (("a",), {"name": "b"}), (("a",), {"x": 1})]
+)
+def test_a_named_tuple_refuses_wrong_fields(
+    given: tuple[object, ...], named: dict[str, object]
+) -> None:
+    with pytest.raises(TypeError, match=r"^Point\(\)"):
+        Point(*given, **named)  # type: ignore[arg-type]
+
+
+def test_a_class_of_many_objects_behaves_as_before() -> None:
+    """After some hundred objects the class gets a quicker way to make them."""
+    for number in range(1000):
+        place = Place("a.py", number, hidden="x")
+        assert (place.file, place.line, place.notes, place.hidden) == ("a.py", number, {}, "x")
+        assert Counter().seen == []
+    assert Place("a.py", 1).notes is not Place("a.py", 1).notes
+    with pytest.raises(TypeError):
+        Place()  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        Place("a", 1, {}, "", 5)  # type: ignore[call-arg]

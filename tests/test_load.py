@@ -31,7 +31,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for variable in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(variable, str(tmp_path / variable))
     monkeypatch.delenv("KVDOCTOR_KNOWLEDGE", raising=False)
-    monkeypatch.setattr(loading, "knowledge_folder", lambda: folder)
+    monkeypatch.setattr(loading, "shipped_folder", lambda: str(folder))
     yield folder
     for path in (tmp_path, *tmp_path.rglob("*")):
         if path.is_dir():

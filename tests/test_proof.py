@@ -379,7 +379,7 @@ def test_the_recorded_comparison_covers_every_caller_and_release() -> None:
 
 
 def test_the_results_file_is_where_the_knowledge_lies() -> None:
-    tree = json.loads(results_file().read_text(encoding="utf-8"))
+    tree = json.loads(Path(results_file()).read_text(encoding="utf-8"))
     assert len(tree["guards"]) == len(grid.references())
     assert compared("no-such-guard") == ()
 

@@ -8,8 +8,8 @@ logger calls. Both files are read when the first question comes and parsed file 
 from __future__ import annotations
 
 import json
+import os
 import re
-from pathlib import Path
 from zlib import crc32
 
 from kvdoctor.text.keyed import KeyedFile
@@ -85,10 +85,10 @@ class Fingerprints:
     ``frame`` and ``log`` give None when the file is not known at all, and an empty tuple when the
     file is known but no release has that line there: a patched or unknown build."""
 
-    def __init__(self, folder: Path, releases: tuple[str, ...]) -> None:
+    def __init__(self, folder: str, releases: tuple[str, ...]) -> None:
         self.releases = releases
-        self._line_texts = KeyedFile(folder / "lines.txt")
-        self._head_texts = KeyedFile(folder / "heads.txt")
+        self._line_texts = KeyedFile(os.path.join(folder, "lines.txt"))
+        self._head_texts = KeyedFile(os.path.join(folder, "heads.txt"))
         self._lines: dict[str, list[list[str] | None] | None] = {}
         self._heads: dict[str, list[tuple[str, dict[int, list[int]]]]] = {}
 

@@ -7,10 +7,9 @@ asked for: a row of the catalogue is decoded when it becomes a candidate.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 from kvdoctor.catalogue.fingerprints import Fingerprints
 from kvdoctor.catalogue.sitehit import (
@@ -37,6 +36,10 @@ from kvdoctor.text.gramindex import PatternIndex
 from kvdoctor.text.keyed import KeyedFile, read_bytes
 from kvdoctor.text.template import Hit, Pattern, Skeleton
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 HASH = 5  # characters of one hash in places.txt
 KINDS = {"r": "raise", "a": "assert", "l": "log"}
 _LEVELS = frozenset({"ERROR", "WARNING", "CRITICAL", "FATAL", "INFO", "DEBUG"})
@@ -45,9 +48,9 @@ _LEVELS = frozenset({"ERROR", "WARNING", "CRITICAL", "FATAL", "INFO", "DEBUG"})
 class Sites:
     """The catalogue in ``folder``; empty when there is none."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        data = read_bytes(folder / "sites.json")
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._folder = os.fspath(folder)
+        data = read_bytes(os.path.join(self._folder, "sites.json"))
         begin = data.find(b'"rows":[') + len(b'"rows":[')
         head = data[: data.rfind(b"\n", 0, begin)] if data else b""
         about: dict[str, Any] = json.loads(head.rstrip().rstrip(b",") + b"}") if head else {}
@@ -56,7 +59,7 @@ class Sites:
         self._paths: list[str] = list(about.get("paths", ()))
         # one row a line, each behind a line end, commas between them
         self._text = data[begin : max(begin, data.rfind(b"\n]}"))]
-        self._entries = KeyedFile(folder / "places.txt")
+        self._entries = KeyedFile(os.path.join(self._folder, "places.txt"))
         self._places: dict[str, tuple[Place, ...]] = {}
 
     def __len__(self) -> int:
@@ -123,10 +126,10 @@ class Sites:
 
     @cached_property
     def _index(self) -> PatternIndex:
-        path = self._folder / "index.json"
-        if not path.is_file():
+        path = os.path.join(self._folder, "index.json")
+        if not os.path.isfile(path):
             return PatternIndex.build(())
-        return PatternIndex.from_json(json.loads(path.read_bytes()))
+        return PatternIndex.from_json(json.loads(read_bytes(path)))
 
     # -- by frame -------------------------------------------------------------------------------
 

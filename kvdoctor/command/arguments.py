@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from kvdoctor import __version__
 from kvdoctor.command.registry import MODULES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kvdoctor.command.registry import Commands
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from kvdoctor.errors import InputError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
@@ -24,11 +24,9 @@ def tell(text: str) -> None:
 
 def load_knowledge(folders: Sequence[str]) -> Knowledge:
     """The shipped and private knowledge; problems of private records are told on stderr."""
-    from pathlib import Path
-
     from kvdoctor.load import load
 
-    knowledge = load([Path(folder) for folder in folders])
+    knowledge = load(folders)
     for problem in knowledge.problems:
         tell(f"left out: {problem}")
     return knowledge

@@ -6,8 +6,7 @@ runs it and returns the exit status. It is imported when its command is named, o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

@@ -6,7 +6,6 @@ The same functions serve freshly read YAML and the compiled form, which holds th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from kvdoctor.record import (
     Check,
@@ -26,7 +25,11 @@ from kvdoctor.record import (
     Wrapper,
 )
 
-Tree = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Tree: TypeAlias = "Mapping[str, Any]"
 
 
 def record_of(tree: Tree, *, file: str = "", private: bool = False) -> Record:

@@ -6,8 +6,8 @@ Importing the package costs nothing; what reads a text is imported with the firs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kvdoctor.intake.paste import Paste
     from kvdoctor.intake.release import Fingerprints, Reading

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any
 
 from kvdoctor.data import dataclass
 from kvdoctor.intake.lazy import Lazy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_BYTES = 160 * 1024 * 1024  # of text, after decompression
 MAX_LAYERS = 3  # a .gz inside a .zst is real; deeper nesting is an attack

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
 from kvdoctor.data import dataclass
 from kvdoctor.intake.lazy import Lazy
 from kvdoctor.intake.paste import Failure, Line, LogRecord, Release
 from kvdoctor.record import Wrapper
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 MAX_FRAMES = 400  # distinct frames that are looked up
 MAX_HEADS = 400  # distinct heads of log records

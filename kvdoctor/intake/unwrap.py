@@ -5,10 +5,13 @@ from __future__ import annotations
 import bisect
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from kvdoctor.data import dataclass
 from kvdoctor.intake.lazy import Lazy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MESSAGE_KEYS = ("message", "msg", "log", "text", "textPayload", "event", "line", "body", "content",
                 "MESSAGE", "@message", "Message")  # fmt: skip

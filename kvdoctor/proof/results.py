@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import cache
-from pathlib import Path
 
 from kvdoctor.record import Compared
 
-FILE = Path("proof") / "guards.json"
+FILE = os.path.join("knowledge", "proof", "guards.json")
 
 
-def results_file() -> Path:
+def results_file() -> str:
     """In the installed package the knowledge lies inside it, in the source tree beside it."""
-    package = Path(__file__).resolve().parent.parent
-    inside = package / "knowledge" / FILE
-    return inside if inside.is_file() else package.parent / "knowledge" / FILE
+    package = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    inside = os.path.join(package, FILE)
+    return inside if os.path.isfile(inside) else os.path.join(os.path.dirname(package), FILE)
 
 
 @cache
 def _recorded() -> dict[str, dict[str, dict[str, int]]]:
     """Caller id -> release -> figures. Empty when nothing was recorded."""
     try:
-        text = results_file().read_text(encoding="utf-8")
+        with open(results_file(), encoding="utf-8") as stream:
+            guards: dict[str, dict[str, dict[str, int]]] = json.load(stream)["guards"]
     except OSError:
         return {}
-    guards: dict[str, dict[str, dict[str, int]]] = json.loads(text)["guards"]
     return guards
 
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from kvdoctor.text import phrase
 from kvdoctor.text.phrase import skeleton_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 LONG, SHORT = 8, 4  # characters of a run; the short one serves templates with little literal text
 HEAD = 24  # literal characters in which the first run is looked for

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from pathlib import Path
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: str) -> bytes:
     """The content with plain line ends; b"" when there is no such file."""
-    data = path.read_bytes() if path.is_file() else b""
+    if not os.path.isfile(path):
+        return b""
+    with open(path, "rb") as stream:
+        data = stream.read()
     return data.replace(b"\r\n", b"\n") if b"\r" in data else data
 
 
 class KeyedFile:
     """Lines of "key, tab, text" in the order of their keys."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = os.fspath(path)
 
     def get(self, key: str) -> str:
         """The text of a key; "" when there is none."""
         wanted = key.encode()
-        if not wanted or not self._path.is_file():
+        if not wanted or not os.path.isfile(self._path):
             return ""
-        with self._path.open("rb") as stream:
+        with open(self._path, "rb") as stream:
             low, high = 0, stream.seek(0, 2)  # the wanted line begins at low or behind it
             while low < high:
                 middle = (low + high) // 2

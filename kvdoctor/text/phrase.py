@@ -8,8 +8,8 @@ what can be matched in linear time by looking for literals is taken: escapes, ``
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from kvdoctor.data import NamedTuple
 from kvdoctor.errors import RecordError
 
 LONGEST = 4000  # characters of one template

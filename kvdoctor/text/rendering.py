@@ -16,10 +16,13 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
 
-from kvdoctor.data import dataclass
+from kvdoctor.data import NamedTuple, dataclass
 from kvdoctor.errors import ExpressionError, did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 LONGEST = 20_000  # characters of one template
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
-from kvdoctor.data import dataclass, field
+from kvdoctor.data import NamedTuple, dataclass, field
 from kvdoctor.text import phrase
 from kvdoctor.text.gramindex import PatternIndex
 from kvdoctor.text.phrase import Hole, Phrase, skeleton_of

@@ -8,12 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 
 from kvdoctor.data import dataclass, field
 from kvdoctor.errors import RecordError
 from kvdoctor.text.template import Pattern
 from kvdoctor.values.value import Scalar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FORMS = ("literal", "exact", "pairs", "labels")
 TYPES = ("auto", "int", "number", "text", "bool", "dtype", "plus_one")
@@ -190,6 +193,8 @@ def load_table(data: Mapping[str, object]) -> Table:
 
 def builtin_table() -> Table:
     """The table of the installed knowledge; an empty one when there is none."""
+    from pathlib import Path
+
     here = Path(__file__).resolve()
     for folder in (here.parents[1] / "knowledge", here.parents[2] / "knowledge"):
         file = folder / "values.yaml"

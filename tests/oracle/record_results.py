@@ -24,7 +24,7 @@ WHAT = (
 
 
 def record(releases: list[str], calls: list[str]) -> None:
-    file = results_file()
+    file = Path(results_file())
     guards: dict[str, dict[str, dict[str, int]]] = {}
     if file.is_file():
         guards = json.loads(file.read_text(encoding="utf-8"))["guards"]

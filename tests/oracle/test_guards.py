@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import comparison
 import pytest
@@ -10,7 +11,7 @@ from grid import references
 
 from kvdoctor.proof.results import results_file
 
-RECORDED = json.loads(results_file().read_text(encoding="utf-8"))["guards"]
+RECORDED = json.loads(Path(results_file()).read_text(encoding="utf-8"))["guards"]
 CALLS = [
     (release, call)
     for release in comparison.all_releases()
