@@ -11,6 +11,7 @@ from kvdoctor.reach import Reach, reach_of
 from kvdoctor.record import Identify, Record, Wrapper
 from kvdoctor.scalars import UNKNOWN, read_value
 from kvdoctor.text.gramindex import PatternIndex
+from kvdoctor.text.phrase import is_regex
 from kvdoctor.text.template import Hit, Pattern, Skeleton
 
 TYPE_CHECKING = False
@@ -46,6 +47,12 @@ class Found(NamedTuple):
 @lru_cache(maxsize=4096)
 def _pattern(template: str, types: tuple[tuple[str, str], ...]) -> Pattern:
     return Pattern.compile(template, dict(types))
+
+
+def _may_begin(template: str, chars: str) -> bool:
+    """Whether a text without white space may begin as the template does: spares its compilation."""
+    head = template[:6]
+    return not head.isalnum() or chars.startswith(head[: len(chars)]) or is_regex(template)
 
 
 def entries_of(record: Record) -> tuple[Entry, ...]:
@@ -174,6 +181,8 @@ class Knowledge:
         name = exception.rpartition(".")[2]
         for wrapper in self.wrappers:
             if wrapper.exception and name and wrapper.exception != name:
+                continue
+            if not _may_begin(wrapper.message, text.chars):
                 continue
             hit = _pattern(wrapper.message, ()).match(text)
             if hit is None or (wrapper.exception and not name and hit.literal_chars < TELLING):

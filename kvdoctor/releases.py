@@ -17,13 +17,13 @@ ALL, NONE, SOME = "all", "none", "some"
 
 Key = tuple[tuple[int, ...], int, int, int, int]
 
-_VERSION = re.compile(
+MOST_NUMBERS = 6
+_VERSION = (  # compiled for what is not plain numbers
     r"v?(\d{1,6}(?:\.\d{1,6}){0,5})"
     r"(?:[-_.]?(a|alpha|b|beta|c|rc|pre|preview)[-_.]?(\d{0,6}))?"
     r"(?:(?:[-_.]?post|-)[-_.]?(\d{1,6}))?"
     r"(?:[-_.]?dev[-_.]?(\d{0,9}))?"
-    r"(?:\+[A-Za-z0-9._-]{1,80})?",
-    re.IGNORECASE,
+    r"(?:\+[A-Za-z0-9._-]{1,80})?"
 )
 _PHASE = {"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "preview": 2}
 _FINAL = 3  # behind every pre-release
@@ -34,13 +34,13 @@ _OPERATORS = (">=", "<=", "==", "!=", ">", "<")
 @lru_cache(maxsize=512)
 def key(release: str) -> Key | None:
     """What orders ``release`` among others; None when it is not a version."""
-    found = _VERSION.fullmatch(release.strip())
+    plain = release.split(".")
+    if len(plain) <= MOST_NUMBERS and all(map(_is_number, plain)):
+        return _numbers(plain), _FINAL, 0, -1, _LATEST
+    found = re.fullmatch(_VERSION, release.strip(), re.IGNORECASE)
     if not found:
         return None
     numbers, phase, serial, post, dev = found.groups()
-    parts = [int(part) for part in numbers.split(".")]
-    while len(parts) > 1 and parts[-1] == 0:
-        parts.pop()
     if phase:
         stage, count = _PHASE[phase.lower()], int(serial or 0)
     elif dev is not None and post is None:
@@ -48,12 +48,24 @@ def key(release: str) -> Key | None:
     else:
         stage, count = _FINAL, 0
     return (
-        tuple(parts),
+        _numbers(numbers.split(".")),
         stage,
         count,
         int(post) if post is not None else -1,
         int(dev or 0) if dev is not None else _LATEST,
     )
+
+
+def _is_number(text: str) -> bool:
+    return len(text) <= 6 and text.isascii() and text.isdigit()
+
+
+def _numbers(texts: Iterable[str]) -> tuple[int, ...]:
+    """0.32 and 0.32.0 are the same release."""
+    parts = [int(text) for text in texts]
+    while len(parts) > 1 and parts[-1] == 0:
+        parts.pop()
+    return tuple(parts)
 
 
 def is_release(text: str) -> bool:

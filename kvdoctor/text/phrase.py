@@ -15,7 +15,7 @@ from kvdoctor.errors import RecordError
 LONGEST = 4000  # characters of one template
 MOST_ALTERNATIVES = 16
 
-_HOLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]{0,79})?\}|\u2026")
+_MARK = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]{0,79})?\}|\u2026")
 _REGEX_SIGNS = re.compile(r"\(\?P<|\(\?:|\\[dwsSWD()\[\].+*?|^$]|\.[*+]\??(?=[^.]|$)")
 _QUANTIFIERS = ("*?", "+?", "*", "+", "?")
 _NUMERIC = {r"\d": "int", "[0-9]": "int", r"[\d.]": "number", r"[0-9.]": "number"}
@@ -66,18 +66,16 @@ def read(text: str) -> tuple[Phrase, ...]:
 def _template(text: str) -> tuple[Item, ...]:
     items: list[Item] = []
     at = 0
-    while at < len(text):
-        pair = text[at : at + 2]
-        hole = _HOLE.match(text, at)
-        if pair in ("{{", "}}"):
-            _literal(items, pair[0])
-            at += 2
-        elif hole:
-            items.append(Hole(hole[1] or ""))
-            at = hole.end()
-        else:
-            _literal(items, text[at])
-            at += 1
+    for mark in _MARK.finditer(text):
+        escaped = mark[0] in ("{{", "}}")
+        literal = text[at : mark.start()] + (mark[0][0] if escaped else "")
+        if literal:
+            _literal(items, literal)
+        if not escaped:
+            items.append(Hole(mark[1] or ""))
+        at = mark.end()
+    if at < len(text):
+        _literal(items, text[at:])
     return tuple(items)
 
 

@@ -28,8 +28,9 @@ LONGEST = 20_000  # characters of one template
 
 _HOLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]{0,79})(?:\|(raw|json))?\}")
 _ESCAPED = re.compile(r"\{\{|\}\}")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# Expressions that are compiled when a text has something unprintable, which is rare.
+_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+_BREAKS = r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 # What may go into a shell text without quotes: words, numbers, lists of options, no operators.
 _TAME = re.compile(r"[\w@%+=:,./ \-\[\]{}]*")
 
@@ -102,7 +103,8 @@ def _fill(hole: Hole, value: bool | int | float | str, quote: str, fragment: boo
     if quote == "none":
         if hole.how == "json":
             return json.dumps(value)
-        return _CONTROL.sub("\ufffd", shown(value))
+        text = shown(value)
+        return text if text.isprintable() else re.sub(_CONTROL, "\ufffd", text)
     if hole.how == "raw":
         raw = shown(value)
         return raw if quote == "json" or _TAME.fullmatch(raw) else None
@@ -129,7 +131,7 @@ def _is_number(text: str) -> bool:
 
 
 def _for_shell(value: str, place: str) -> str | None:
-    if _BREAKS.search(value):
+    if not value.isprintable() and re.search(_BREAKS, value):
         return None
     if place == SINGLE:
         return value.replace("'", "'\"'\"'")

@@ -10,7 +10,7 @@ from kvdoctor.intake.paste import Line
 LONGEST = 200_000  # characters of one block that are read
 MOST_BLOCKS = 12
 
-_KEY = re.compile(
+_KEY = (  # compiled when a text may hold YAML
     r"[ \t]{0,120}(?:-[ \t]{1,8}){0,6}[\"']?[A-Za-z_][\w./-]{0,100}[\"']?[ \t]?:(?:[ \t]|$)"
 )
 _HINTS = (
@@ -45,4 +45,4 @@ def _trimmed(run: list[Line]) -> Iterator[tuple[str, int]]:
 
 
 def _opens(text: str) -> bool:
-    return text.startswith(("---", "{")) or bool(_KEY.match(text[:300]))
+    return text.startswith(("---", "{")) or bool(re.match(_KEY, text[:300]))

@@ -12,13 +12,12 @@ from kvdoctor.values.value import Value
 
 RANK = 46
 
-_LINE = re.compile(
+_LINE = (  # compiled when a line names a variable
     r"""\s{0,80}(?:export\s{1,8}|declare\s{1,8}-x\s{1,8}|setenv\s{1,8}|set\s{1,8}|ENV\s{1,8}
         |\$env:|-e\s{1,8}|--env[\s=]{1,8}|-\s{1,8})?
         (?P<name>[A-Z][A-Z0-9_]{2,80})\s{0,40}(?P<sign>=|:\s)\s{0,40}
         (?P<value>"[^"]{0,2000}"|'[^']{0,2000}'|[^\s;&|'"]{0,2000})
-        \s{0,80}(?:\\|;|,|&&.*|\#.*)?\s*$""",
-    re.VERBOSE,
+        \s{0,80}(?:\\|;|,|&&.*|\#.*)?\s*$"""
 )
 
 
@@ -29,7 +28,7 @@ def read_environment(lines: Iterable[Line], prefixes: tuple[str, ...]) -> Iterat
             continue
         if not any(prefix in line.text for prefix in prefixes):
             continue
-        found = _LINE.match(line.text[:4000])
+        found = re.match(_LINE, line.text[:4000], re.VERBOSE)
         if found is None or not found["name"].startswith(prefixes):
             continue
         value = found["value"].strip("\"'")

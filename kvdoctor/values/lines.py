@@ -89,32 +89,23 @@ def read_lines(paste: Paste, table: Table) -> list[Server]:
         for spec in table.lines
         if not spec.vllm or not candidates or releases.covers(spec.vllm, candidates) != "none"
     )
-    anchors = _anchors(specs)
     by_anchor = _by_anchor(specs)
-    if anchors is not None:
-        for message in _messages(paste):
-            words = set(anchors.findall(message.text, 0, HEAD))
-            for index in sorted({index for word in words for index in by_anchor[word]}):
-                _apply(specs[index], message, servers, paste, table)
+    for message in _messages(paste):
+        head = message.text[:HEAD]
+        found = {index for word, lines in by_anchor if word in head for index in lines}
+        for index in sorted(found):
+            _apply(specs[index], message, servers, paste, table)
     _processes(paste, servers, table)
     return servers.all
 
 
-def _anchors(specs: tuple[LineSpec, ...]) -> re.Pattern[str] | None:
-    """One expression that finds any anchor; longer ones first, so that none hides another."""
-    words = sorted({spec.anchor for spec in specs if spec.anchor}, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, words))) if words else None
-
-
-def _by_anchor(specs: tuple[LineSpec, ...]) -> dict[str, tuple[int, ...]]:
-    """Anchor found → indices of the lines to try: its own, and those with an anchor within it."""
-    words = {spec.anchor for spec in specs if spec.anchor}
-    return {
-        word: tuple(
-            index for index, spec in enumerate(specs) if spec.anchor and spec.anchor in word
-        )
-        for word in words
-    }
+def _by_anchor(specs: tuple[LineSpec, ...]) -> list[tuple[str, list[int]]]:
+    """Each anchor with the indices of the lines that it announces."""
+    found: dict[str, list[int]] = {}
+    for index, spec in enumerate(specs):
+        if spec.anchor:
+            found.setdefault(spec.anchor, []).append(index)
+    return list(found.items())
 
 
 def _messages(paste: Paste) -> Iterator[_Message]:
