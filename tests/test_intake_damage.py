@@ -276,3 +276,21 @@ def test_line_numbers_are_those_of_the_text_as_given() -> None:
     failure = _check(text)
     assert (failure.first, failure.number) == (4, 10)
     assert [line.number for line in read(text).lines][-1] == 11
+
+
+def test_a_single_record_that_a_narrow_terminal_broke_is_joined() -> None:
+    head = "(Worker_DP0 pid=28) ERROR 10-16 17:22:56 [side.py:815] "
+    whole = head + "RuntimeError: engine mismatch. Expected 46126a31-6b81-435d-a116, received 9b1c."
+    other = head.replace("815", "827")
+    broken = f"{whole[:100]}\n{whole[100:]}\n{head.replace('815', '827')}Handshake failed\n"
+    found = read(broken).failures
+    assert [one.message for one in found] == [whole.partition("RuntimeError: ")[2]]
+
+
+@pytest.mark.parametrize("below", ["  indented text of another program", "INFO:     Started", ""])
+def test_what_stands_below_the_widest_record_is_left_alone(below: str) -> None:
+    record = (
+        "(Worker pid=28) ERROR 10-16 17:22:56 [side.py:815] RuntimeError: " + "word " * 12 + "end"
+    )
+    found = read(f"{record}\n{below}\n(Worker pid=28) ERROR 10-16 17:22:56 [side.py:827] bye\n")
+    assert [one.message for one in found.failures] == ["word " * 12 + "end"]

@@ -24,6 +24,7 @@ _SYNTAX_START = Lazy(
     r"|Process \S+:$|Exception in |[|+]|\S+:\d+: \w*Warning: |\[rank"
 )
 MAX_WIDTH = 500
+NARROWEST = 80  # columns of a terminal that may have broken a single line
 _USUAL_WIDTHS = (80, 100, 120, 132, 160, 180, 200, 240)
 
 
@@ -161,7 +162,20 @@ def width_of(lines: Sequence[Line]) -> int:
         return 0
     full = sum(1 for length in lengths if length == width)
     few = len(lines) <= 80
-    return width if full >= 3 or (few and (full >= 2 or width in _USUAL_WIDTHS)) else 0
+    usual = full >= 2 or width in _USUAL_WIDTHS or _broken_once(lines, lengths.index(width))
+    return width if full >= 3 or (few and usual) else 0
+
+
+def _broken_once(lines: Sequence[Line], at: int) -> bool:
+    """Whether the widest line is a record of trouble whose rest stands below it without a head:
+    vLLM puts its head before every line of a message."""
+    if at + 1 >= len(lines) or lines[at].level not in ("ERROR", "WARNING", "CRITICAL"):
+        return False
+    line, rest = lines[at], lines[at + 1]
+    headless = not (rest.process or rest.level or rest.pod or rest.native or rest.time)
+    near = rest.number == line.number + 1 and filled(line.shown) >= NARROWEST
+    goes_on = bool(rest.text.strip()) and not rest.text.startswith(" ") and not is_start(rest.text)
+    return bool(line.process and line.log_file) and headless and near and goes_on
 
 
 def is_start(text: str) -> bool:
