@@ -6,77 +6,37 @@ raised in another project's file is that project's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from kvdoctor.catalogue.sitehit import SiteHit
-from kvdoctor.data import dataclass, field, replace
-from kvdoctor.intake.paste import Failure, Frame, LogRecord, Paste
+from kvdoctor.data import replace
+from kvdoctor.identity import (
+    VLLM,
+    Claim,
+    Identity,
+    Place,
+    as_wrapper,
+    at_site,
+    claimed,
+    frame_place,
+    log_identity,
+    said_by,
+    shown_exception,
+    squeezed,
+    without_end,
+)
+from kvdoctor.intake.paste import Failure, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.owners import one_line, owner_of, package_of, short_name
 from kvdoctor.record import Identify, Record, Wrapper
 from kvdoctor.text.template import Hit
 
-LIKE = 0.000_008  # claims closer than this (eight characters of fixed text) are equal
-VLLM = "vllm"
 PARTICULAR = 0.005  # by so much an entry that asks for more wins over a general one
 SURE_LITERALS = 40  # characters of fixed text that name a site although the file is another one
 STRONG_LITERALS = 20  # characters of fixed text that identify a message on their own
 MOST_GUESSES = 4
 NOTED_LEVELS = frozenset({"WARNING", "ERROR", "CRITICAL", "FATAL", "PANIC"})
 BAD_LEVELS = frozenset({"ERROR", "CRITICAL", "FATAL", "PANIC"})
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in the source: ``releases`` are those in which the site exists, oldest first."""
-
-    file: str
-    function: str
-    line: int
-    releases: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """What one failure or log record is. ``tier`` orders findings: 0 a record or a vLLM failure,
-    1 somebody else's failure, 2 a warning or danger, 3 an error log without record, 4 a guess."""
-
-    key: tuple[str, ...]
-    exception: str
-    message: str
-    kind: str
-    owner: str
-    confidence: float
-    tier: int
-    title: str = ""
-    raised: str = ""
-    record: str | None = None
-    site: str = ""
-    template: str = ""
-    holes: Mapping[str, str] = field(default_factory=dict)
-    place: Place | None = None
-    vllm_place: Place | None = None
-    form: str = ""
-    wrapper: Wrapper | None = None
-    alternatives: tuple[str, ...] = ()
-    evidence: tuple[int, ...] = ()
-    similar: tuple[str, ...] = ()
-    meaning: str = ""  # of a message of a library below vLLM
-
-
-@dataclass(frozen=True, slots=True)
-class _Claim:
-    """A record's claim on a failure: how well its identify entry fits."""
-
-    record: Record
-    entry: Identify
-    hit: Hit | None
-    score: float
-    evidence: tuple[int, ...] = ()
-
-
-def frame_place(frame: Frame, releases: tuple[str, ...] = ()) -> Place:
-    return Place(frame.module or frame.path, frame.function, frame.line, releases)
 
 
 class Identifier:
@@ -101,7 +61,7 @@ class Identifier:
 
     def failure(self, failure: Failure) -> Identity | None:
         """Who this exception is; it depends on nothing but what the failure says."""
-        key = _said_by(failure)
+        key = said_by(failure)
         if key not in self._failures:
             self._failures[key] = self._identified(failure)
         return self._failures[key]
@@ -113,40 +73,40 @@ class Identifier:
         in_vllm = [frame for frame in failure.frames if frame.module.startswith("vllm/")]
         vllm_frame = in_vllm[-1] if in_vllm else None
         base = Identity(
-            key=("failure", short_name(failure.exception), _squeezed(failure.message)[:160], owner),
-            exception=_shown_exception(failure),
+            key=("failure", short_name(failure.exception), squeezed(failure.message)[:160], owner),
+            exception=shown_exception(failure),
             message=one_line(failure.message),
             kind=_kind_of(failure, owner, site),
             owner=owner or (VLLM if site else ""),
             confidence=0.5,
             tier=1,
             raised=failure.raised,
-            title=one_line(failure.message) or _shown_exception(failure),
+            title=one_line(failure.message) or shown_exception(failure),
             place=self._place_of(failure, site),
             vllm_place=frame_place(vllm_frame) if vllm_frame else None,
             form=failure.form,
         )
         if claims:
-            return _claimed(base, claims)
+            return claimed(base, claims)
         if failure.level and failure.level not in BAD_LEVELS:
             return None  # caught, told at a lower level, and lived with
         if site is not None:
-            return _at_site(base, site, failure)
+            return at_site(base, site, failure)
         return self._unknown(base, failure, vllm_frame is not None)
 
-    def _claims_on(self, failure: Failure) -> list[_Claim]:
-        claims: list[_Claim] = []
+    def _claims_on(self, failure: Failure) -> list[Claim]:
+        claims: list[Claim] = []
         for record, entry, hit in self._knowledge.claims(failure.message):
             score = self._score(record, entry, hit, failure)
             if score > 0:
                 evidence = self._before(entry)
                 if evidence is not None:
-                    claims.append(_Claim(record, entry, hit, score, evidence))
+                    claims.append(Claim(record, entry, hit, score, evidence))
         for record, entry in self._knowledge.frame_claims(_frame_key(failure)):
             if _class_fits(entry, failure) and _code_fits(entry, failure):
                 evidence = self._before(entry)
                 if evidence is not None:
-                    claims.append(_Claim(record, entry, None, 0.95, evidence))
+                    claims.append(Claim(record, entry, None, 0.95, evidence))
         # A draft has nothing verified to say: it only speaks where no other record does.
         claims.sort(key=lambda one: (one.record.status == "draft", -one.score, one.record.id))
         return _raised_here(claims, failure)
@@ -208,6 +168,8 @@ class Identifier:
         """An exception that nothing in the knowledge names."""
         if failure.form == "cut" and not in_vllm:
             return None
+        if failure.form == "cut" and not failure.exception:
+            return without_end(base, failure)
         said = self._knowledge.foreign.find(failure.message, owner=owner_of(failure))
         if said is not None:
             base = replace(base, owner=said.owner, meaning=said.meaning, confidence=0.8)
@@ -236,21 +198,24 @@ class Identifier:
         wrapper = self.wrapper(record.message)
         if wrapper is not None:
             return (
-                None
-                if wrapper.noise or record.failure is not None
-                else _as_wrapper(record, wrapper)
+                None if wrapper.noise or record.failure is not None else as_wrapper(record, wrapper)
             )
         claim = self._log_claim(record)
         if claim is not None:
-            return _log_identity(record, claim, self._log_place(record, claim))
-        if record.failure is not None or record.level not in BAD_LEVELS or record.native:
+            return log_identity(record, claim, self._log_place(record, claim))
+        if record.level not in BAD_LEVELS or record.native or self._says_less(record):
             return None
         return self._log_site(record)
 
-    def _log_claim(self, record: LogRecord) -> _Claim | None:
+    def _says_less(self, record: LogRecord) -> bool:
+        """Whether the traceback that a record prints tells more than the record itself: not when
+        its exception was cut off."""
+        return record.failure is not None and self._paste.failures[record.failure].form != "cut"
+
+    def _log_claim(self, record: LogRecord) -> Claim | None:
         """The record that knows this line best. Connectors share some sentences: the file of the
         log call decides between their records."""
-        claims: list[_Claim] = []
+        claims: list[Claim] = []
         for owner, entry, hit in self._knowledge.claims(record.message):
             if entry.exception or entry.frame:
                 continue
@@ -263,11 +228,11 @@ class Identifier:
                 continue
             score = 0.97 if hit.literal_chars >= STRONG_LITERALS else 0.6
             score += hit.literal_chars / 1_000_000 - (0.3 if owner.status == "draft" else 0.0)
-            claims.append(_Claim(owner, entry, hit, score, evidence))
+            claims.append(Claim(owner, entry, hit, score, evidence))
         here = [claim for claim in claims if _logged_in(claim.record, record.log_file)]
         return max(here or claims, key=lambda claim: claim.score, default=None)
 
-    def _log_place(self, record: LogRecord, claim: _Claim) -> Place | None:
+    def _log_place(self, record: LogRecord, claim: Claim) -> Place | None:
         if record.native:
             return None
         site = self._knowledge.sites.of_log(record, self._candidates)
@@ -321,11 +286,11 @@ class Identifier:
                     tier=0,
                     form="prose",
                 )
-                claim = _Claim(record, entry, hit, 0.9 if hit.complete else 0.8)
-                yield line.number, _claimed(base, [claim])
+                claim = Claim(record, entry, hit, 0.9 if hit.complete else 0.8)
+                yield line.number, claimed(base, [claim])
 
 
-def _raised_here(claims: list[_Claim], failure: Failure) -> list[_Claim]:
+def _raised_here(claims: list[Claim], failure: Failure) -> list[Claim]:
     """Of records with the same message, those whose file the innermost frame names."""
     if not failure.frames or len(claims) < 2:
         return claims
@@ -344,97 +309,6 @@ def _logged_in(record: Record, log_file: str) -> bool:
     return bool(name) and any(
         seen.raised_in.partition(":")[0].rpartition("/")[2] == name for seen in record.seen_in
     )
-
-
-def _claimed(base: Identity, claims: list[_Claim]) -> Identity:
-    best = claims[0]
-    record = best.record
-    close = [claim for claim in claims[1:] if claim.score > best.score - LIKE]
-    others = tuple(dict.fromkeys(c.record.id for c in close if c.record.id != record.id))
-    return replace(
-        base,
-        key=("record", record.id),
-        record=record.id,
-        exception=base.exception or best.entry.exception,
-        kind=record.kind if record.kind != "symptom" else base.kind,
-        owner=record.owner,
-        confidence=min(0.99, round(best.score, 3)),
-        tier=0 if record.severity == "error" else 2,
-        title=record.title,
-        template=best.entry.message,
-        holes=dict(best.hit.holes) if best.hit else {},
-        alternatives=others,
-        evidence=best.evidence,
-    )
-
-
-def _at_site(base: Identity, site: SiteHit, failure: Failure) -> Identity:
-    sure = bool(failure.frames) or failure.form == "pydantic"
-    return replace(
-        base,
-        key=("site", site.id, _squeezed(base.message)[:80]),
-        site=site.id,
-        exception=base.exception or site.exception,
-        template=site.template,
-        holes=site.holes,
-        owner=site.owner,
-        confidence=0.95 if sure else 0.85,
-        tier=0,
-    )
-
-
-def _log_identity(record: LogRecord, claim: _Claim, place: Place | None) -> Identity:
-    owner = claim.record
-    return Identity(
-        key=("record", owner.id),
-        exception="",
-        message=_whole_message(record),
-        kind="log" if owner.kind == "symptom" else owner.kind,
-        owner=owner.owner,
-        confidence=min(0.97, round(claim.score, 3)),
-        tier=0 if owner.severity == "error" else 2,
-        title=owner.title,
-        record=owner.id,
-        template=claim.entry.message,
-        holes=dict(claim.hit.holes) if claim.hit else {},
-        place=place,
-        evidence=claim.evidence,
-    )
-
-
-def _as_wrapper(record: LogRecord, wrapper: Wrapper) -> Identity:
-    return Identity(
-        key=("wrapper", wrapper.id),
-        exception="",
-        message=_whole_message(record),
-        kind="log",
-        owner=VLLM,
-        confidence=0.9,
-        tier=4,
-        title=one_line(record.message)[:200],
-        wrapper=wrapper,
-    )
-
-
-def _whole_message(record: LogRecord) -> str:
-    return one_line(f"{record.native} {record.message}" if record.native else record.message)
-
-
-def _shown_exception(failure: Failure) -> str:
-    if failure.form == "pydantic":
-        return short_name(failure.exception) or "ValidationError"
-    return failure.exception
-
-
-def _squeezed(text: str) -> str:
-    return "".join(text.split())
-
-
-def _said_by(failure: Failure) -> object:
-    """Everything of a failure but where and when it stands in the text."""
-    frames = tuple((one.path, one.line, one.function, one.code) for one in failure.frames)
-    head = (failure.exception, failure.raised, failure.message, failure.form, failure.header)
-    return (head, frames, failure.level, failure.log_file, failure.log_line, failure.notes)
 
 
 def _frame_key(failure: Failure) -> str:
@@ -463,8 +337,8 @@ def _code_fits(entry: Identify, failure: Failure) -> bool:
     code = failure.frames[-1].code if failure.frames else ""
     return (
         not code
-        or _squeezed(entry.code) in _squeezed(code)
-        or (len(_squeezed(code)) >= 12 and _squeezed(entry.code).startswith(_squeezed(code)))
+        or squeezed(entry.code) in squeezed(code)
+        or (len(squeezed(code)) >= 12 and squeezed(entry.code).startswith(squeezed(code)))
     )
 
 

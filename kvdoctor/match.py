@@ -11,7 +11,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 
 from kvdoctor.data import dataclass, field, replace
-from kvdoctor.identify import Identifier, Identity, Place, frame_place
+from kvdoctor.identify import Identifier
+from kvdoctor.identity import Identity, Place, frame_place
 from kvdoctor.intake.paste import Failure, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
 

@@ -29,6 +29,7 @@ from kvdoctor.record import Input, Record
 from kvdoctor.releases import parse_range
 from kvdoctor.seen import seen_lines
 from kvdoctor.text.rendering import render
+from kvdoctor.unexplained import Unexplained, unexplained
 from kvdoctor.values import Launch, Table, find_launches, merge, read_values, side_of
 from kvdoctor.values.rewrite import apply, difference
 from kvdoctor.values.value import Value, Values
@@ -89,6 +90,7 @@ class Report:
     commands: tuple[Launch, ...] = ()
     config: Configuration | None = field(default=None)
     notices: tuple[Match, ...] = ()  # worth knowing, and no trouble: deprecations and the like
+    unexplained: tuple[Unexplained, ...] = ()  # error lines, given when there are no findings
 
     @property
     def finding(self) -> Match | None:
@@ -122,6 +124,7 @@ class Read:
     values: Values
     commands: tuple[Launch, ...]
     notices: tuple[Match, ...] = ()
+    unexplained: tuple[Unexplained, ...] = ()
 
 
 def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
@@ -142,7 +145,12 @@ def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
     kept = _without_denied(findings, sided, values, knowledge, release)
     notices = tuple(one for one in kept if _is_notice(one, knowledge))
     troubles = tuple(one for one in kept if one not in notices)
-    return Read(tuple(sided), release, _rooted(troubles), values, tuple(commands), notices)
+    left = (
+        ()
+        if troubles
+        else tuple(one for source in sided for one in unexplained(source.paste, knowledge))
+    )
+    return Read(tuple(sided), release, _rooted(troubles), values, tuple(commands), notices, left)
 
 
 def _sides(sources: Sequence[Source], table: Table) -> tuple[list[str], list[Values]]:
@@ -282,6 +290,7 @@ def report(
         chosen,
         commands=read.commands,
         notices=read.notices,
+        unexplained=read.unexplained,
     )
     if record is None:
         return _without_record(base, knowledge)

@@ -81,7 +81,7 @@ _STERN = re.compile(
 
 # Records of native libraries.
 _GLOG = re.compile(
-    r"\[?([IWEF])(\d{4} \d\d:\d\d:\d\d\.\d{1,9})\s{1,8}(?:(\d{1,9}) )?"
+    r"\[?([IWEF])((?:\d{4})?\d{4} \d\d:\d\d:\d\d\.\d{1,9})\s{1,8}(?:(\d{1,9}) )?"
     r"([\w./+-]{1,200}):(\d{1,7})\] ?"
 )
 _UCX = Lazy(

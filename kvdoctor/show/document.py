@@ -9,7 +9,7 @@ from __future__ import annotations
 from kvdoctor import __version__
 from kvdoctor.diagnose import Broken, Cause
 from kvdoctor.fix import NotOffered
-from kvdoctor.identify import Place
+from kvdoctor.identity import Place
 from kvdoctor.match import Match
 from kvdoctor.report import OfferedFix, Report, input_spec
 from kvdoctor.text.rendering import render
@@ -28,6 +28,7 @@ def document(shown: Report) -> dict[str, object]:
         "vllm": _release(shown),
         "findings": [_finding(one) for one in shown.findings],
         "notices": [_finding(one) for one in shown.notices],
+        "unexplained": [one._asdict() for one in shown.unexplained],
         "values": _values(shown),
         "diagnosis": _diagnosis(shown),
         "fixes": [_fix(one) for one in shown.fixes],

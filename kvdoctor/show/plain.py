@@ -18,6 +18,7 @@ from kvdoctor.terminal import clean
 from kvdoctor.values.value import Value
 
 WIDTH = 80
+FEW_UNEXPLAINED = 6  # error lines shown that nothing explains
 MESSAGE_LIMIT = 400  # characters of a message; the JSON has it whole
 VALUE_LIMIT = 24
 ALSO_LIMIT = 6
@@ -135,12 +136,27 @@ def _nothing(shown: Report) -> list[str]:
     head = (
         f"NO ERROR in {many}, BUT THESE VALUES WILL FAIL: see below."
         if shown.next
-        else (f"NO KNOWN TROUBLE in {many}.")
+        else (f"NO KNOWN TROUBLE in {many}" + (", BUT ERRORS." if shown.unexplained else "."))
     )
     found = [Styled(head)]
     notes = [note for source in shown.sources for note in source.paste.notes]
     told = [line for note in notes for line in wrapped(note, "    ", "  note: ")]
-    return [*found, *_release(shown), *told, ""]
+    return [*found, *_release(shown), *told, "", *_unexplained(shown)]
+
+
+def _unexplained(shown: Report) -> list[str]:
+    """Error lines that the knowledge does not explain."""
+    if not shown.unexplained:
+        return []
+    head = "ERRORS that nothing here explains (other code than vLLM's own, or a patch)"
+    lines: list[str] = [Styled(head)]
+    for one in shown.unexplained[:FEW_UNEXPLAINED]:
+        times = f" ({one.times} times)" if one.times > 1 else ""
+        lines += wrapped(f"{one.text}{times}", " " * 9 + "| ", f"{one.number:8d} | ")
+    more = len(shown.unexplained) - FEW_UNEXPLAINED
+    if more > 0:
+        lines.append(f"         … and {more} more")
+    return [*lines, ""]
 
 
 def _release(shown: Report) -> list[str]:

@@ -74,6 +74,13 @@ def _title(shown: Report | None, findings: tuple[Match, ...]) -> Content:
             f"{len(shown.next)} guard{'s' if len(shown.next) > 1 else ''} that would stop them.",
             "bold $text-error",
         )
+    if not findings and shown.unexplained:
+        rows = "\n".join(f"{one.number:8d} | {one.text[:200]}" for one in shown.unexplained[:6])
+        return text(
+            f"No known trouble in {lines:,} lines, but errors that nothing here explains "
+            f"(other code than vLLM's own, or a patch):\n\n{rows}\n\n"
+            "l shows the log. The cause may stand in another process's log: paste that one too."
+        )
     if not findings:
         return text(
             f"No known trouble in {lines:,} line{'' if lines == 1 else 's'}.\n\n"

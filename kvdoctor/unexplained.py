@@ -1,0 +1,44 @@
+"""Error lines that nothing in the knowledge explains: never passed over without a word."""
+
+from __future__ import annotations
+
+from kvdoctor.data import NamedTuple
+from kvdoctor.identify import BAD_LEVELS
+from kvdoctor.intake.paste import LogRecord, Paste
+from kvdoctor.knowledge import Knowledge
+
+LONGEST = 300  # characters of one line that are kept
+MOST = 50  # different lines that are kept
+
+
+class Unexplained(NamedTuple):
+    """Log lines of one call that report an error."""
+
+    source: str
+    number: int  # line of the first
+    text: str
+    place: str  # "connector.py:419" as the line names it, "" when it does not
+    process: str
+    times: int = 1
+
+
+def unexplained(paste: Paste, knowledge: Knowledge) -> tuple[Unexplained, ...]:
+    """The error lines of a text in which nothing was found, equal ones counted, in their order."""
+    found: dict[tuple[str, str], Unexplained] = {}
+    for record in paste.records:
+        if record.level not in BAD_LEVELS or not record.message.strip():
+            continue
+        place = f"{record.log_file}:{record.log_line}" if record.log_file else record.native.strip()
+        key = (place, "" if record.log_file else record.message[:40])
+        known = found.get(key)
+        if known is not None:
+            found[key] = known._replace(times=known.times + 1)
+        elif len(found) < MOST and not _is_noise(record, knowledge):
+            text = " ".join(record.message.split())[:LONGEST]
+            found[key] = Unexplained(paste.name, record.number, text, place, record.process)
+    return tuple(found.values())
+
+
+def _is_noise(record: LogRecord, knowledge: Knowledge) -> bool:
+    wrapper = knowledge.wrapper_of(record.message)
+    return wrapper is not None and wrapper.noise

@@ -1,0 +1,56 @@
+"""Error lines that the knowledge does not explain, and tracebacks whose end is missing."""
+
+from __future__ import annotations
+
+from fuzz.pipeline import shipped
+
+from kvdoctor.intake import read
+from kvdoctor.report import Report, Source, read_sources, report
+from kvdoctor.show.document import document
+from kvdoctor.show.plain import report_text
+
+HEAD = "(EngineCore_DP0 pid=5704) ERROR 01-06 06:43:02 [other_connector.py:419] "
+NATIVE = "E20260106 06:43:02.966156  5793 other_transport.cpp:820] Failed to reach 10.0.0.9:25482\n"
+CUT = """(Worker pid=8) ERROR 05-01 15:00:23 [other.py:12] Traceback (most recent call last):
+(Worker pid=8) ERROR 05-01 15:00:23 [other.py:12]   File "/x/site-packages/vllm/v1/other.py", line 9, in run
+(Worker pid=8) ERROR 05-01 15:00:23 [other.py:12]     one.more()
+"""  # noqa: E501
+
+
+def reported(text: str) -> Report:
+    known = shipped()
+    return report(read_sources([Source(read(text, knowledge=known.reading))], known), known)
+
+
+def test_unknown_error_lines_are_shown_and_equal_ones_counted() -> None:
+    text = f"{HEAD}Transfer of request 1 broke\n{HEAD}Transfer of request 2 broke\n{NATIVE}"
+    shown = reported(text)
+    assert (shown.status, len(shown.findings)) == ("no_match", 0)
+    assert [(one.number, one.times) for one in shown.unexplained] == [(1, 2), (3, 1)]
+    plain = report_text(shown, shipped())
+    assert "BUT ERRORS" in plain
+    assert "Transfer of request 1 broke (2 times)" in plain
+    assert "Failed to reach" in plain
+    told = document(shown)["unexplained"]
+    assert isinstance(told, list)
+    assert told[0]["text"] == "Transfer of request 1 broke"
+
+
+def test_a_healthy_text_has_nothing_unexplained() -> None:
+    shown = reported("(EngineCore pid=5) INFO 01-06 06:43:02 [core.py:4] ready\n")
+    assert shown.unexplained == ()
+
+
+def test_a_traceback_without_its_exception_is_named_as_such() -> None:
+    shown = reported(CUT)
+    finding = shown.findings[0]
+    assert "cut off before its exception" in finding.title
+    assert finding.confidence < 0.5
+    assert "name the exception" in report_text(shown, shipped())
+
+
+def test_a_record_explains_what_the_cut_traceback_that_it_prints_does_not() -> None:
+    head = "(Worker_TP0 pid=8) ERROR 05-01 15:00:23 [nixl_connector.py:1263] "
+    said = "NIXL transfer failure: handshake_setup_failed | Context: {'request_id': None}"
+    found = reported(f"{head}{said}\n{CUT}").findings
+    assert any(said in one.message for one in found)
