@@ -382,3 +382,15 @@ def _seconds(text: str) -> float:
 def test_a_megabyte_on_one_line_is_read_in_time() -> None:
     for text in ("x" * 1_000_000, "ERROR (a pid=" * 80_000, "a.b-c_" * 170_000, "key=" * 250_000):
         assert _seconds(text) < 5
+
+
+def test_a_message_that_goes_on_indented_below_its_first_line_is_not_turned_round() -> None:
+    text = (
+        "WARNING [config.py:1] first\nWARNING [utils.py:2] second\n"
+        "ValueError: a message that is long,\n  (and goes on below\n"
+    )
+    paste = read(text)
+    assert paste.notes == ()
+    assert [one.message for one in paste.failures] == [
+        "a message that is long,\n  (and goes on below"
+    ]

@@ -349,3 +349,14 @@ def test_ten_thousand_templates_are_searched_well_below_a_millisecond() -> None:
 
 def test_a_skeleton_has_neither_space_nor_quotes() -> None:
     assert skeleton_of(" a 'b'\n\"c\" `d`\t\\n e ‘f’") == "abcdef"
+
+
+def test_a_long_beginning_names_a_message_even_when_it_ends_in_a_value() -> None:
+    pattern = Pattern.compile(
+        "To serve at least one request with the longest length ({length}), ({needed} GiB memory is "
+        "needed, which is more than the available memory ({left} GiB). Try something else entirely."
+    )
+    hit = pattern.match("To serve at least one request with the longest length (128000),")
+    assert hit is not None
+    assert (hit.complete, hit.holes["length"]) == (False, "128000")
+    assert pattern.match("To serve at least one request (128000),") is None

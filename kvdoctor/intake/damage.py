@@ -131,12 +131,17 @@ def _structure(lines: Sequence[Line]) -> int:
             sign = 1 if "validation error" in text else -1
             votes += sign * (("[type=" in after) - ("[type=" in before))
         elif "rror" in text and _ERROR.match(text):
-            votes += (before[:2] == "  ") - (after[:2] == "  ")
+            votes += _in_traceback(before) - _in_traceback(after)
         before, second = text, before
     return votes
 
 
 _ERROR = re.compile(r"(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Z]\w{0,80}?(?:Error|Exception)(?:: |$)")
+
+
+def _in_traceback(text: str) -> bool:
+    """A frame or its source line; a message that goes on may be indented a little, too."""
+    return text[:4] == "    " or (text[:2] == "  " and _is_frame(text))
 
 
 def _is_frame(text: str) -> bool:

@@ -20,6 +20,7 @@ from kvdoctor.text.phrase import Hole, Phrase, skeleton_of
 __all__ = ["Hit", "Pattern", "PatternIndex", "Skeleton", "skeleton_of"]
 
 ENOUGH_LITERALS = 24  # literal characters that identify a message that is cut off
+MANY_LITERALS = 40  # so many leave no doubt wherever the text ends
 ENOUGH_SHARE = 0.6  # or this share of the template's literal characters,
 LEAST_LITERALS = 16  # but never fewer than these
 LONGEST_HOLE = 4000  # skeleton characters of one value when a template is looked for in prose
@@ -337,8 +338,8 @@ class Branch:
             return None
         count = sum(end - start for _, start, end in spots) + overlap
         much, most = count >= ENOUGH_LITERALS, count >= ENOUGH_SHARE * self.total
-        # A text that ends in a value, without a mark, may as well be another message.
-        sure = overlap >= SURE_PIECE or len(chars) < len(text.chars)
+        # A short text that ends in a value, without a mark, may as well be another message.
+        sure = overlap >= SURE_PIECE or len(chars) < len(text.chars) or count >= MANY_LITERALS
         if not (much or (most and count >= LEAST_LITERALS) if sure else much and most):
             return None
         if overlap:
