@@ -77,6 +77,13 @@ def offers(record: Record, cause: Cause) -> tuple[Fix | NotOffered, ...]:
     return tuple(sorted(made, key=lambda one: isinstance(one, NotOffered) * 2 + _unproven(one)))
 
 
+def _is_idle(spec: FixSpec, changed: Mapping[str, Scalar], cause: Cause) -> bool:
+    """Whether every value is as the fix would make it. An input that is set to itself says
+    nothing: the answer to its question is the new value."""
+    new = [name for name in changed if spec.sets.get(name, "").strip() != name]
+    return bool(new) and all(cause.values.get(name) == changed[name] for name in new)
+
+
 def _unproven(one: Fix | NotOffered) -> int:
     return int(isinstance(one, Fix) and one.proof.level == "unproven")
 
@@ -98,6 +105,8 @@ def _offer(record: Record, spec: FixSpec, cause: Cause) -> Fix | NotOffered:
     changed = _assignments(record, spec, cause, types)
     if isinstance(changed, NotOffered):
         return changed
+    if _is_idle(spec, changed, cause):
+        return NotOffered(spec.id, spec.title, "it would change nothing: the values are so already")
     return _prove(record, spec, cause, changed)
 
 

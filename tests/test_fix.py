@@ -153,3 +153,15 @@ def test_the_verdict_names_the_release_for_which_it_fails() -> None:
     )
     assert verdict.accepted is False
     assert verdict.failing == "0.31.0"
+
+
+def test_a_fix_that_changes_nothing_is_not_offered() -> None:
+    same = replace(WIDGET.fixes["equal"], sets={"local_size": "local_size + 0"})
+    record = replace(WIDGET, fixes={**WIDGET.fixes, "equal": same}, guards=())
+    assert "change nothing" in withheld(record)["equal"].why
+
+
+def test_an_input_that_is_set_to_its_own_answer_is_a_change() -> None:
+    answered = replace(WIDGET.fixes["equal"], sets={"local_size": "local_size"})
+    record = replace(WIDGET, fixes={**WIDGET.fixes, "equal": answered}, guards=())
+    assert "equal" in offered(record)
