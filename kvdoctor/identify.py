@@ -203,9 +203,10 @@ class Identifier:
         claim = self._log_claim(record)
         if claim is not None:
             return log_identity(record, claim, self._log_place(record, claim))
-        if record.level not in BAD_LEVELS or record.native or self._says_less(record):
+        if record.level not in BAD_LEVELS or self._says_less(record):
             return None
-        return self._log_site(record)
+        site = None if record.native else self._log_site(record)
+        return site or self._foreign_log(record)
 
     def _says_less(self, record: LogRecord) -> bool:
         """Whether the traceback that a record prints tells more than the record itself: not when
@@ -259,6 +260,26 @@ class Identifier:
             template=site.template,
             holes=site.holes,
             place=Place(site.file, "", record.log_line or site.line, site.releases),
+        )
+
+    def _foreign_log(self, record: LogRecord) -> Identity | None:
+        """An error line of a library below vLLM whose meaning is known."""
+        said = self._knowledge.foreign.find(record.message, native=record.native)
+        if said is None or said.harmless:
+            return None
+        message = one_line(record.message)
+        return Identity(
+            key=("foreign", said.owner, said.text),
+            exception="",
+            message=message,
+            kind="external",
+            owner=said.owner,
+            confidence=0.7,
+            tier=3,
+            title=message[:200],
+            template="" if said.code else said.text,
+            holes=said.holes,
+            meaning=said.meaning,
         )
 
     # -- running text -------------------------------------------------------------------------

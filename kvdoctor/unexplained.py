@@ -41,4 +41,7 @@ def unexplained(paste: Paste, knowledge: Knowledge) -> tuple[Unexplained, ...]:
 
 def _is_noise(record: LogRecord, knowledge: Knowledge) -> bool:
     wrapper = knowledge.wrapper_of(record.message)
-    return wrapper is not None and wrapper.noise
+    if wrapper is not None:
+        return wrapper.noise
+    said = knowledge.foreign.find(record.message, native=record.native)
+    return said is not None and said.harmless

@@ -60,6 +60,8 @@ def test_2_14_15_a_record_head_is_read_in_all_its_forms(
         ("(Worker_TP0_EP0 pid=1201) ", "Worker_TP0_EP0", 1201),
         ("(Worker_DP1_PP2_PCP0_TP3_DCP1_EP5 pid=7) ", "Worker_DP1_PP2_PCP0_TP3_DCP1_EP5", 7),
         ("(VllmWorker rank=1 pid=1201) ", "VllmWorker", 1201),
+        ("(VllmWorker TP1 pid=1201) ", "VllmWorker TP1", 1201),
+        ("(APIServer pid=32) (EngineCore_0 pid=296) (VllmWorker TP1 pid=7) ", "VllmWorker TP1", 7),
         ("(VllmWorkerProcess pid=33) ", "VllmWorkerProcess", 33),
         ("(APIServer pid=1) (EngineCore_DP6 pid=2) (Worker_DP6_EP6 pid=3) ", "Worker_DP6_EP6", 3),
         ("(Worker pid=9) (Worker_DP0_TP1_EP1 pid=9) ", "Worker_DP0_TP1_EP1", 9),

@@ -54,3 +54,34 @@ def test_a_record_explains_what_the_cut_traceback_that_it_prints_does_not() -> N
     said = "NIXL transfer failure: handshake_setup_failed | Context: {'request_id': None}"
     found = reported(f"{head}{said}\n{CUT}").findings
     assert any(said in one.message for one in found)
+
+
+def test_an_error_line_of_a_library_below_is_named_with_its_meaning() -> None:
+    ucx = (
+        "[1749803291.555759] [pod-7:7053 :0]          tcp_ep.c:1260 UCX  ERROR "
+        "tcp_ep 0x3c50 (state=CONNECTED): send(110) failed: Input/output error\n"
+    )
+    found = reported(ucx).findings
+    assert [(one.owner, one.kind) for one in found] == [("ucx", "external")]
+    assert "peer has gone" in found[0].hint
+
+
+def test_a_status_code_counts_where_the_native_file_tells_its_owner() -> None:
+    head = "E0905 14:46:37.882817 17930 "
+    theirs = reported(f"{head}store_py.cpp:503] That did not work: RPC_FAIL\n").findings
+    others = reported(f"{head}nobody_knows.cpp:503] That did not work: RPC_FAIL\n").findings
+    assert [one.owner for one in theirs] == ["mooncake"]
+    assert others == ()
+
+
+def test_what_healthy_servers_print_as_an_error_is_no_trouble() -> None:
+    shown = reported(
+        "E0905 14:46:37.882817 17930 transfer_metadata.cpp:99] Local segment descriptor not found\n"
+    )
+    assert (shown.findings, shown.unexplained) == ((), ())
+
+
+def test_a_wrapper_that_was_cut_is_still_no_root_cause() -> None:
+    found = reported("RuntimeError: Worker failed with error ''UCX''\n").findings
+    assert found[0].message == "'UCX'"
+    assert any("Worker failed" in one.message and one.role == "consequence" for one in found)

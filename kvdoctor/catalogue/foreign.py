@@ -13,6 +13,7 @@ from kvdoctor.text.template import Pattern, Skeleton
 LEAST = 12  # literal characters that a message must share
 
 _CODE = re.compile(r"\b[A-Z][A-Z0-9]{1,20}(?:_[A-Z0-9]{1,20}){1,6}\b")
+_FILE = re.compile(r"([\w.-]{1,100}):\d{1,7}\b")
 _NUMBER = re.compile(r"\((-\d{1,4})\)\.?\s*$")
 
 
@@ -26,6 +27,7 @@ class Foreign:
     meaning: str
     native: str = ""
     code: bool = False
+    harmless: bool = False  # printed as an error by healthy servers, too
     holes: Mapping[str, str] = field(default_factory=dict)
     literal_chars: int = 0
 
@@ -38,21 +40,36 @@ class ForeignMessages:
         self._messages: list[Foreign] = []
         self._owners: dict[str, str] = {}
         self._prefixes: tuple[str, ...] = ()
+        self._files: dict[str, str] = {}  # file of a native record → owner
         for part in tree:
             owner = str(part["owner"])
             self._prefixes += tuple(part.get("prefixes", ()))
             for name in part.get("exceptions", ()):
                 self._owners[str(name)] = owner
+            self._files.update((str(file), owner) for file in part.get("files", ()))
             for code, meaning in part.get("codes", {}).items():
                 self._codes[code] = Foreign(owner, code, _text(meaning), code=True)
             for one in part.get("messages", ()):
-                said = Foreign(owner, one["message"], _text(one["meaning"]), one.get("native", ""))
+                said = Foreign(
+                    owner,
+                    one["message"],
+                    _text(one["meaning"]),
+                    one.get("native", ""),
+                    harmless=bool(one.get("harmless")),
+                )
                 self._messages.append(said)
         self._index: PatternIndex | None = None
 
     def owner_of(self, exception: str) -> str:
         """The library that an exception class belongs to, "" when it is none of these."""
         return self._owners.get(exception.rpartition(".")[2], "")
+
+    def owner_of_file(self, native: str) -> str:
+        """The library whose file the head of a native record names, "" when none is known."""
+        for file in _FILE.findall(native):
+            if file in self._files:
+                return self._files[file]
+        return ""
 
     def code(self, code: str) -> Foreign | None:
         """One status code by its name."""
@@ -63,6 +80,7 @@ class ForeignMessages:
         ``owner`` the library that it is known to come from."""
         from kvdoctor.data import replace
 
+        owner = owner or self.owner_of_file(native)
         best: Foreign | None = None
         text = Skeleton(message)
         for one in self._candidates(message):

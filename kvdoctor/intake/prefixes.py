@@ -35,6 +35,7 @@ _DATED = re.compile(rf"({_LEVEL})\s{{1,4}}((?:\d{{4}}-)?\d\d-\d\d[ T]{_CLOCK}Z?)
 _LEVEL_ALONE = Lazy(rf"({_LEVEL})(?::?\s{{1,9}}|:?$)")
 _UVICORN = re.compile(rf"({_LEVEL}):(?:\s{{1,9}}|([\w.]{{1,100}}):)")
 
+_PLACED = Lazy(r"[A-Za-z]\w{0,80} (?:[DTPE]P\d{1,5}_?){1,4}$")  # "VllmWorker TP1" of older releases
 _PID = re.compile(r" pid=(\d{1,9})((?:, [a-z_]{1,20}=[^),\s]{1,80}){0,4})\)( ?)")
 _RANK = Lazy(r"\s(?:rank|local_rank)=\d{1,5}$")
 _NAME_ONLY = Lazy(rf"\(([A-Z]\w{{2,60}})\) (?={_LEVEL}\b)")
@@ -210,7 +211,7 @@ def _parenthesis(text: str, at: int, head: Head) -> int:
     rank = _RANK.search(name)
     if rank:
         name = name[: rank.start()]
-    if " " in name:
+    if " " in name and not _PLACED.match(name):
         return -1
     head.process, head.pid = name, int(match[1])
     return match.end()
