@@ -10,6 +10,7 @@ from kvdoctor import __version__
 from kvdoctor.diagnose import Broken, Cause
 from kvdoctor.fix import NotOffered
 from kvdoctor.identity import Place
+from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match
 from kvdoctor.report import OfferedFix, Report, input_spec
 from kvdoctor.text.rendering import render
@@ -19,8 +20,9 @@ from kvdoctor.walk import Link
 SCHEMA_VERSION = 1
 
 
-def document(shown: Report) -> dict[str, object]:
-    """The report as plain JSON values."""
+def document(shown: Report, knowledge: Knowledge | None = None) -> dict[str, object]:
+    """The report as plain JSON values. With ``knowledge`` an error that no record covers is told
+    under "unrecorded": where it stands, since when, what stands around it."""
     return {
         "schema_version": SCHEMA_VERSION,
         "kvdoctor": __version__,
@@ -28,6 +30,7 @@ def document(shown: Report) -> dict[str, object]:
         "vllm": _release(shown),
         "findings": [_finding(one) for one in shown.findings],
         "notices": [_finding(one) for one in shown.notices],
+        "unrecorded": _unrecorded(shown, knowledge),
         "unexplained": [one._asdict() for one in shown.unexplained],
         "values": _values(shown),
         "diagnosis": _diagnosis(shown),
@@ -39,6 +42,15 @@ def document(shown: Report) -> dict[str, object]:
         ],
         "related": [_link(one) for one in shown.related],
     }
+
+
+def _unrecorded(shown: Report, knowledge: Knowledge | None) -> dict[str, object] | None:
+    if knowledge is None or shown.record is not None or shown.finding is None:
+        return None
+    from kvdoctor.show.unrecorded import as_values, unrecorded
+
+    about = unrecorded(shown, knowledge)
+    return as_values(about) if about is not None else None
 
 
 def _input(shown: Report) -> dict[str, object]:

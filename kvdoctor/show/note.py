@@ -244,6 +244,7 @@ def _issue(shown: Report, knowledge: Knowledge) -> str:
             fenced(_evidence(finding)),
             "",
         ]
+    lines += _site_lines(shown, knowledge)
     values = _value_lines(shown)
     if values:
         lines += ["## Values", "", fenced("\n".join(values)), ""]
@@ -259,6 +260,21 @@ def _issue(shown: Report, knowledge: Knowledge) -> str:
     ]
     lines.append(escaped(f"Prepared with kvdoctor {__version__} (no language model)."))
     return "\n".join(lines)
+
+
+def _site_lines(shown: Report, knowledge: Knowledge) -> list[str]:
+    """For an error without a record: since when it exists and what it guards."""
+    from kvdoctor.show.unrecorded import history, unrecorded
+
+    about = unrecorded(shown, knowledge)
+    if about is None:
+        return []
+    lines = [escaped(history(about)), ""]
+    if about.source and about.found is not None:
+        text = "\n".join(f"{one.number:5} {one.text}" for one in about.source)
+        lines += [f"The source in vLLM {inline(about.found.release or 'installed')}:", ""]
+        lines += [fenced(text), ""]
+    return lines
 
 
 def _word(text: str) -> str:

@@ -69,7 +69,7 @@ def report_text(shown: Report, knowledge: Knowledge, *, colour: bool = False) ->
         lines += _values(shown)
         lines += _withheld(shown)
         lines += _published(shown)
-        lines += _unrecorded(shown, knowledge)
+        lines += unrecorded_lines(shown, knowledge)
         lines += _others(shown)
     lines += _links(
         "NOTED, no trouble",
@@ -395,17 +395,17 @@ def _published(shown: Report) -> list[str]:
     return lines
 
 
-def _unrecorded(shown: Report, knowledge: Knowledge) -> list[str]:
+def unrecorded_lines(shown: Report, knowledge: Knowledge) -> list[str]:
     """For an error without a record: its site, the live source of it, and what to collect."""
     finding = shown.finding
     if finding is None or finding.record is not None or finding.role == "consequence":
         return []
-    from kvdoctor.show.unrecorded import COLLECT, unrecorded
+    from kvdoctor.show.unrecorded import COLLECT, history, unrecorded
 
     about = unrecorded(shown, knowledge)
     lines: list[str] = []
     if about is not None:
-        lines += wrapped(_history(about.since, about.until, about.newest))
+        lines += wrapped(history(about))
         if about.source and about.found is not None:
             build = f"vLLM {about.found.release}" if about.found.release else "the installed vLLM"
             lines += ["", Styled(f"THE GUARD, as it stands in {build} here")]
@@ -423,14 +423,6 @@ def _unrecorded(shown: Report, knowledge: Knowledge) -> list[str]:
     lines.append(Styled("TO COLLECT for a report (--note issue writes its draft)"))
     lines += [line for text in COLLECT for line in wrapped(text, "    ", "  - ")]
     return [*lines, ""]
-
-
-def _history(since: str, until: str, newest: str) -> str:
-    if not since:
-        return "No release known here has this error at this place: a patched or other build."
-    if until:
-        return f"This error exists in vLLM {since} to {until}; later releases do not have it."
-    return f"This error exists since vLLM {since}, and still in {newest}."
 
 
 def _walk(shown: Report) -> list[str]:

@@ -116,3 +116,33 @@ def _records_of(file: str, knowledge: Knowledge) -> tuple[tuple[str, str], ...]:
         elif folder.count("/") > 3 and any(one.startswith(folder) for one in files):
             near.append((record.id, record.title))
     return tuple(same or near)[:NEAR_LIMIT]
+
+
+def history(about: Unrecorded) -> str:
+    """Since when and until when the error exists, as a sentence."""
+    if not about.since:
+        return "No release known here has this error at this place: a patched or other build."
+    if about.until:
+        return (
+            f"This error exists in vLLM {about.since} to {about.until}; later releases do not "
+            "have it."
+        )
+    return f"This error exists since vLLM {about.since}, and still in {about.newest}."
+
+
+def as_values(about: Unrecorded) -> dict[str, object]:
+    """The same as plain JSON values; ``source`` holds lines of the vLLM installed here."""
+    return {
+        "file": about.file,
+        "function": about.function or None,
+        "line": about.line,
+        "since": about.since or None,
+        "until": about.until or None,
+        "nearby": [{"line": one.line, "text": one.text} for one in about.near],
+        "records": [{"record": record, "title": title} for record, title in about.records],
+        "installed": {"release": about.found.release or None} if about.found else None,
+        "source": [
+            {"line": one.number, "text": one.text, "marked": one.marked} for one in about.source
+        ],
+        "collect": list(about.collect),
+    }

@@ -339,3 +339,19 @@ async def test_who_cannot_tell_is_led_on() -> None:
         await settled(pilot, "cause")
         assert screen.shown is not None
         assert screen.shown.status == "no_cause"
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_an_error_without_a_record_shows_what_is_known_of_its_place(
+    size: tuple[int, int],
+) -> None:
+    log = (
+        'Traceback (most recent call last):\n  File "/x/site-packages/vllm/v1/unheard.py", line 9, '
+        "in run\n    raise ValueError(text)\nValueError: never heard of\n"
+    )
+    screen = app(log)
+    async with screen.run_test(size=size) as pilot:
+        await settled(pilot, "cause")
+        shown = str(screen.query_one("#advice", Static).content)
+        assert "No release known here has this error at this place" in shown
+        assert "TO COLLECT" in shown

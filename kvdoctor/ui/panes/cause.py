@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual import events
 from textual.app import ComposeResult
+from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -77,13 +78,19 @@ class CausePane(Pane):
     def _show_texts(self, shown: Report) -> None:
         ascii_only = bool(getattr(self.app, "ascii_only", False))
         for name, content in (
-            ("#advice", cause_text.advice(shown)),
+            ("#advice", self._advice(shown)),
             ("#tree", cause_text.tree(shown, self._before, self.room, self.glyphs)),
             ("#picture", text(picture(shown, ascii_only))),
         ):
             widget = self.query_one(name, Static)
             widget.update(content)
             widget.display = bool(content.plain)
+
+    def _advice(self, shown: Report) -> Content:
+        """Below the fixes; for an error without a record what is known of its place."""
+        if shown.record is None:
+            return cause_text.unrecorded(shown, self.app.knowledge)  # type: ignore[attr-defined]
+        return cause_text.advice(shown)
 
     def _show_lists(self, shown: Report) -> None:
         room, glyphs = self.room, self.glyphs

@@ -10,10 +10,11 @@ from textual.content import Content
 
 from kvdoctor.diagnose import Asks, Branch, Broken, Cause, NoCause
 from kvdoctor.fix import Proof
+from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Evidence, Match
 from kvdoctor.report import OfferedFix, Report
 from kvdoctor.show.document import next_step
-from kvdoctor.show.plain import cut, proof_words, value_source
+from kvdoctor.show.plain import Styled, cut, proof_words, unrecorded_lines, value_source
 from kvdoctor.ui.glyphs import Glyphs
 from kvdoctor.ui.panes.base import one_line, text
 from kvdoctor.ui.places import line_at, source_name, telling
@@ -64,7 +65,7 @@ def _where(one: Match) -> str:
 
 def _why(shown: Report) -> list[Content]:
     if shown.record is None:
-        return [text("No record covers this error yet. Y copies a note with all that is known.")]
+        return [text("No record covers this error yet. Below: what is known of its place.")]
     outcome = shown.outcome
     if isinstance(outcome, Cause):
         parts = [text("Cause  ", "bold") + text(" ".join(outcome.text.split()))]
@@ -85,6 +86,14 @@ def _why(shown: Report) -> list[Content]:
     if step and not shown.fixes:
         parts += [text(""), text("Next step  ", "bold") + text(" ".join(step.split()))]
     return parts
+
+
+def unrecorded(shown: Report, knowledge: Knowledge) -> Content:
+    """For an error without a record: since when it exists, its source, its neighbours."""
+    return Content("\n").join(
+        text(line.rstrip(), "bold" if isinstance(line, Styled) else "")
+        for line in unrecorded_lines(shown, knowledge)
+    )
 
 
 def proof_line(proof: Proof, glyphs: Glyphs) -> tuple[str, str]:
