@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from sys import intern
 
 from kvdoctor.data import dataclass, field, replace
 from kvdoctor.intake import damage, unwrap
@@ -241,9 +242,10 @@ def _add(out: _Out, number: int, shown: str, work: str, carried: int, known: _Kn
             process, pid, level, time, file, line = match.groups()
             out.lines.append(
                 Line(
-                    number, shown, rest, process or "", int(pid or 0), level, time, file, int(line)
+                    number, shown, rest, intern(process or ""), int(pid or 0), intern(level),
+                    intern(time), intern(file), int(line),
                 )
-            )
+            )  # fmt: skip
             out.carried.append(carried)
             out.outer.append(time)
             return

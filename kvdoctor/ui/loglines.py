@@ -18,29 +18,10 @@ from textual.strip import Strip
 from kvdoctor.intake.paste import Line, Paste
 from kvdoctor.terminal import clean
 from kvdoctor.ui.glyphs import glyphs_of
+from kvdoctor.ui.logindex import LOUD
 
 WIDEST = 4000  # characters of a line that are drawn
 GUTTER = 10  # mark, line number, space
-LOUD = frozenset({"ERROR", "CRITICAL"})
-
-
-def error_rows(paste: Paste) -> tuple[int, ...]:
-    """Line numbers at which an error stands, in order: exception lines and error records."""
-    printed = {one.number for one in paste.failures}
-    said = {one.number for one in paste.records if one.level in LOUD and one.failure is None}
-    return tuple(sorted(printed | said))
-
-
-def library_rows(paste: Paste) -> frozenset[int]:
-    """Line numbers of traceback frames that are not vLLM's own, with their source lines."""
-    hidden: set[int] = set()
-    for failure in paste.failures:
-        ends = [frame.number for frame in failure.frames[1:]] + [failure.number]
-        for frame, end in zip(failure.frames, ends, strict=True):
-            if not frame.module.startswith("vllm/"):
-                lines = range(frame.number, min(end, frame.number + 6))
-                hidden.update(lines)
-    return frozenset(hidden)
 
 
 class LogLines(ScrollView, can_focus=True):
@@ -93,9 +74,14 @@ class LogLines(ScrollView, can_focus=True):
             self.move_to(self.cursor)
 
     def _measure(self) -> None:
-        if self._widest < 0:
-            self._widest = max((len(line.shown) for line in self.lines), default=0)
-        self.virtual_size = Size(min(self._widest, WIDEST) + GUTTER, len(self.rows))
+        """Until the longest line is known, the log is taken to be as wide as any."""
+        widest = self._widest if self._widest >= 0 else WIDEST
+        self.virtual_size = Size(min(widest, WIDEST) + GUTTER, len(self.rows))
+
+    def widen(self, widest: int) -> None:
+        """``widest`` is the length of the longest line."""
+        self._widest = widest
+        self._measure()
 
     # -- where the cursor stands ----------------------------------------------------------------
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import compress
-from operator import attrgetter
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from textual import on, work
@@ -15,7 +14,8 @@ from textual.widgets import Input, Static
 
 from kvdoctor.report import Source
 from kvdoctor.ui.keybar import Key, KeyBar
-from kvdoctor.ui.loglines import LogLines, error_rows, library_rows
+from kvdoctor.ui.logindex import LogIndex
+from kvdoctor.ui.loglines import LogLines
 from kvdoctor.ui.panes.base import FRONT, Place, text
 from kvdoctor.ui.places import source_name
 
@@ -75,7 +75,8 @@ class LogScreen(ModalScreen[None]):
         names = [one.paste.name for one in self._sources]
         self._at = names.index(place[0]) if place is not None and place[0] in names else 0
         self._start = place[1] if place is not None else 0
-        self._errors: tuple[int, ...] | None = None
+        self._index: LogIndex | None = None
+        self._waiting: Callable[[], None] | None = None
         self._hits: Sequence[int] = ()
         self._process = ""
         self._folded = False
@@ -101,6 +102,29 @@ class LogScreen(ModalScreen[None]):
         self.lines.short = self.app.size.width < NARROW
         self.tell()
         self.lines.focus()
+        self.sort(self.lines)
+
+    @work(thread=True, exclusive=True, group="sort")
+    def sort(self, view: LogLines) -> None:
+        """Sort the lines away from the event loop; a key that needs it waits for it."""
+        made = LogIndex(view.paste, view.lines)
+        self.app.call_from_thread(self.sorted, view, made)
+
+    def sorted(self, view: LogLines, made: LogIndex) -> None:
+        if not self.is_attached or view is not self.lines:
+            return
+        self._index = made
+        view.widen(made.widest)
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting()
+
+    def _indexed(self, then: Callable[[], None]) -> LogIndex | None:
+        """The sorted lines; ``then`` is called again when they are not there yet."""
+        if self._index is None:
+            self._waiting = then
+            self._say("the lines are being sorted")
+        return self._index
 
     @on(LogLines.Moved)
     def tell(self) -> None:
@@ -141,9 +165,10 @@ class LogScreen(ModalScreen[None]):
         self._error(-1)
 
     def _error(self, step: int) -> None:
-        if self._errors is None:
-            self._errors = error_rows(self.lines.paste)
-        number = self.lines.next_of(self._errors, step)
+        index = self._indexed(lambda: self._error(step))
+        if index is None:
+            return
+        number = self.lines.next_of(index.errors, step)
         if number:
             self.lines.go(number)
         else:
@@ -186,7 +211,7 @@ class LogScreen(ModalScreen[None]):
         self._hits = hits
         if not hits:
             self._say(f"'{needle}' does not stand in this text")
-        elif self.lines.number in hits:
+        elif hits[min(bisect_left(hits, self.lines.number), len(hits) - 1)] == self.lines.number:
             self.tell()
         else:
             self.lines.go(self.lines.next_of(hits, 1) or hits[0])
@@ -205,32 +230,27 @@ class LogScreen(ModalScreen[None]):
         self.lines.go(self.lines.next_of(self._hits, step) or fallback)
 
     def action_process(self) -> None:
-        names = sorted({line.process for line in self.lines.lines if line.process})
-        following = [*names, ""]
+        index = self._indexed(self.action_process)
+        if index is None:
+            return
+        following = [*index.names, ""]
         at = following.index(self._process) + 1 if self._process else 0
         self._process = following[at % len(following)]
-        self._filter()
-        if not names:
+        self._filter(index)
+        if not index.names:
             self._say("no line of this text names its process")
 
     def action_whole(self) -> None:
         self.lines.shorten(not self.lines.short)
 
     def action_fold(self) -> None:
-        self._folded = not self._folded
-        self._filter()
+        index = self._indexed(self.action_fold)
+        if index is not None:
+            self._folded = not self._folded
+            self._filter(index)
 
-    def _filter(self) -> None:
-        view = self.lines
-        lines = view.lines
-        rows: Sequence[int] = range(len(lines))
-        if self._process:
-            fits = map(self._process.__eq__, map(attrgetter("process"), lines))
-            rows = list(compress(rows, fits))
-        if self._folded:
-            hidden = library_rows(view.paste)
-            rows = [at for at in rows if lines[at].number not in hidden]
-        view.show_only(rows)
+    def _filter(self, index: LogIndex) -> None:
+        self.lines.show_only(index.rows(self._process, self._folded))
         self.tell()
 
     async def action_source(self) -> None:
@@ -238,7 +258,8 @@ class LogScreen(ModalScreen[None]):
             self._say("only one text was given; o in the answer adds the other side's")
             return
         self._at = (self._at + 1) % len(self._sources)
-        self._errors, self._hits, self._process, self._folded = None, (), "", False
+        self._index, self._waiting = None, None
+        self._hits, self._process, self._folded = (), "", False
         old = self.lines
         fresh = self._view(0)
         fresh.short = self.lines.short
@@ -246,6 +267,7 @@ class LogScreen(ModalScreen[None]):
         await old.remove()
         self.set_focus(fresh)
         self.tell()
+        self.sort(fresh)
 
     def action_keys(self) -> None:
         from kvdoctor.ui.helping import HelpScreen

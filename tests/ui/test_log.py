@@ -200,3 +200,12 @@ async def test_a_log_pasted_newest_first_is_shown_as_it_was_pasted() -> None:
         assert numbers == sorted(numbers)
         await pilot.press("home")
         assert "Widget size 3" in drawn(screen)[1]
+
+
+async def test_folding_a_log_with_errors_that_have_no_frames_hides_nothing() -> None:
+    screen = app(HEAD + "RuntimeError: some other program failed\n")
+    async with screen.run_test(size=(80, 24)) as pilot:
+        view = await opened(pilot, screen)
+        await pilot.press("f")
+        await until(pilot, lambda: "libraries folded" in title(screen), "the filter")
+        assert len(view.rows) == len(view.lines)
