@@ -39,8 +39,8 @@ STATUS_CODES = {
     "no_match": NO_MATCH,
     "broken": USAGE,
 }
-# argparse.Namespace that only "diagnose" has: "kvdoctor LOG --json" can mean nothing else.
-_OF_DIAGNOSE = ("--json", "--copy", "--note", "--record", "--symptom", "--hide-hosts")
+# Options that only "diagnose" has: "kvdoctor LOG --json" can mean nothing else.
+_OF_DIAGNOSE = ("--json", "--copy", "--note", "--record", "--symptom", "--hide-hosts", "--save")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -150,11 +150,12 @@ def _dialogue(options: argparse.Namespace) -> int:
     from kvdoctor.command import dialogue
 
     knowledge = load_knowledge(options.knowledge)
-    sources, unread = sources_of(options, knowledge)
+    raw: list[tuple[str, str, bytes]] = []
+    sources, unread = sources_of(options, knowledge, raw)
     answers = answers_of(options.sets)
     if not sources and (unread or not has_terminal_input()):
         raise InputError("nothing to read", remedy="give a FILE, or pipe a log into kvdoctor")
-    code = dialogue.run(sources, knowledge, answers)
+    code = dialogue.run(sources, knowledge, answers, raw, keep=not options.no_history)
     return USAGE if unread else code
 
 
@@ -167,7 +168,8 @@ def _diagnose(options: argparse.Namespace) -> int:
         return _symptom(options, knowledge)
     answers = answers_of(options.sets)
     record_id = record_named(options.record, knowledge) if options.record else None
-    sources, unread = sources_of(options, knowledge)
+    raw: list[tuple[str, str, bytes]] = []
+    sources, unread = sources_of(options, knowledge, raw)
     if not sources and not record_id:
         raise InputError("nothing to read", remedy="give a FILE, or pipe a log into kvdoctor")
     together = bool(options.prefill or options.decode) or record_id is not None
@@ -179,6 +181,10 @@ def _diagnose(options: argparse.Namespace) -> int:
     _complain(shown, answers, knowledge.sites.releases)
     for number, one in enumerate(shown):
         _print_report(options, one, knowledge, several=len(shown) > 1, first=number == 0)
+    if options.save:
+        from kvdoctor.command.saving import save_reports
+
+        save_reports(shown, [raw] if together else [[one] for one in raw], record_id)
     if options.copy is not None:
         _copy_fix(options.copy, shown)
     return USAGE if unread else _worst([STATUS_CODES[one.status] for one in shown])
@@ -220,7 +226,7 @@ def _print_report(
     options: argparse.Namespace, shown: Report, knowledge: Knowledge, *, several: bool, first: bool
 ) -> None:
     if options.json:
-        _print_json_report(shown)
+        _print_json_report(shown, knowledge)
         return
     if several:
         from kvdoctor.terminal import clean
@@ -238,10 +244,10 @@ def _print_report(
     print(report_text(shown, knowledge, colour=wants_colour()))
 
 
-def _print_json_report(shown: Report) -> None:
+def _print_json_report(shown: Report, knowledge: Knowledge) -> None:
     from kvdoctor.show.document import document
 
-    _print_json(document(shown))
+    _print_json(document(shown, knowledge))
 
 
 def _print_json(what: object) -> None:

@@ -136,8 +136,8 @@ def test_a_log_comes_through_a_pipe() -> None:
 
 def test_an_empty_pipe_says_so() -> None:
     done = run("diagnose")
-    assert "empty" in done.stdout
-    assert done.returncode == NO_MATCH
+    assert "empty" in done.stderr
+    assert done.returncode == USAGE
 
 
 def test_closed_standard_input_is_no_crash() -> None:

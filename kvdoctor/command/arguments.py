@@ -106,6 +106,9 @@ def _add_screen(commands: Commands) -> None:
     screen = commands.add_parser("screen", help="the full screen (the default)")
     add_inputs(screen)
     screen.add_argument("--plain", action="store_true", help="a linear dialogue, no screen")
+    screen.add_argument(
+        "--no-history", action="store_true", help="keep nothing of it (KVDOCTOR_HISTORY=off)"
+    )
     screen.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
 
 
@@ -142,6 +145,11 @@ def _add_diagnose(commands: Commands) -> None:
         "--hide-hosts",
         action="store_true",
         help="in the note: hosts, addresses and pods replaced by consistent tokens",
+    )
+    diagnose.add_argument(
+        "--save",
+        action="store_true",
+        help="keep it in the history (diagnose keeps nothing otherwise)",
     )
 
 

@@ -12,6 +12,7 @@ from typing import TextIO
 
 from kvdoctor import session
 from kvdoctor.diagnose import NOT_KNOWN
+from kvdoctor.errors import InputError
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.report import Report, Source, input_spec
 from kvdoctor.session import State
@@ -21,11 +22,22 @@ from kvdoctor.terminal import clean, has_controlling_terminal, is_terminal
 STATUS_CODES = {"cause": 0, "asks": 3, "no_cause": 1, "no_match": 1, "broken": 2}
 
 
-def run(sources: Sequence[Source], knowledge: Knowledge, answers: Mapping[str, object]) -> int:
-    """Read, ask what is missing when somebody can answer, report. Returns the exit status."""
+def run(
+    sources: Sequence[Source],
+    knowledge: Knowledge,
+    answers: Mapping[str, object],
+    raw: Sequence[tuple[str, str, bytes | str]] = (),
+    *,
+    keep: bool = False,
+) -> int:
+    """Read, ask what is missing when somebody can answer, report. Returns the exit status.
+
+    ``keep``: into the history, with the inputs ``raw`` (name, side, data)."""
     keyboard = _keyboard()
     if not sources:
-        sources = [_typed_in(knowledge)]
+        typed = _typed_in()
+        raw = [("paste", "this", typed)]
+        sources = [_read(typed, knowledge)]
     state = session.paste(session.start(), sources, knowledge)
     state = _with_answers(state, answers, knowledge)
     if keyboard is not None:
@@ -35,22 +47,34 @@ def run(sources: Sequence[Source], knowledge: Knowledge, answers: Mapping[str, o
     if shown is None:
         return 1
     print(report_text(shown, knowledge))
+    if keep:
+        from kvdoctor.command.saving import save_state
+
+        save_state(state, shown, raw)
     if keyboard is not None:
         _offer_copy(shown, keyboard)
     return STATUS_CODES[shown.status]
 
 
-def _typed_in(knowledge: Knowledge) -> Source:
-    """A paste read from the terminal up to a line with a single full stop, or the end of input."""
+def _read(text: str, knowledge: Knowledge) -> Source:
     from kvdoctor.intake import read
 
+    return Source(read(text, "paste", knowledge=knowledge.reading))
+
+
+def _typed_in() -> str:
+    """A paste read from the terminal up to a line with a single full stop, or the end of input.
+    Raises InputError when nothing came."""
     print("Paste the log, then a line with a single full stop:")
     lines: list[str] = []
     for line in sys.stdin:
         if line.strip() == ".":
             break
         lines.append(line)
-    return Source(read("".join(lines), "paste", knowledge=knowledge.reading))
+    text = "".join(lines)
+    if not text.strip():
+        raise InputError("nothing was pasted", remedy="paste a log, or give a FILE")
+    return text
 
 
 def _with_answers(state: State, answers: Mapping[str, object], knowledge: Knowledge) -> State:
@@ -144,10 +168,10 @@ def _offer_copy(shown: Report, keyboard: TextIO) -> None:
     if not shown.fixes:
         return
     fixes = shown.fixes
-    reply = _prompt(f"Copy a fix? [1-{len(fixes)}, enter: none] ", keyboard)
-    if not (reply.isdecimal() and 1 <= int(reply) <= len(fixes)):
+    choice = _which_fix(len(fixes), keyboard)
+    if choice is None:
         return
-    chosen = fixes[int(reply) - 1]
+    chosen = fixes[choice]
     why = ""
     if chosen.fix.proof.level == "unproven":
         why = "It is unproven."
@@ -156,3 +180,19 @@ def _offer_copy(shown: Report, keyboard: TextIO) -> None:
     if why and _prompt(f"{why} Copy it all the same? [y/N] ", keyboard).lower() not in ("y", "yes"):
         return
     print(copy(chosen.fix.snippet).told)
+
+
+def _which_fix(many: int, keyboard: TextIO) -> int | None:
+    """The index of the fix to copy, None for none; "y" is the first, which is the best."""
+    shown = "1" if many == 1 else f"1-{many}"
+    question = f"Copy a fix? [{shown}, y: {'it' if many == 1 else 'the first'}, enter: none] "
+    for _ in range(3):
+        reply = _prompt(question, keyboard).lower()
+        if reply in ("", "n", "no"):
+            return None
+        if reply in ("y", "yes"):
+            return 0
+        if reply.isdecimal() and 1 <= int(reply) <= many:
+            return int(reply) - 1
+        print(f"  there is no fix {clean(reply[:20])!r}")
+    return None

@@ -69,9 +69,12 @@ def read_bytes(name: str) -> bytes:
 
 
 def sources_of(
-    options: argparse.Namespace, knowledge: Knowledge
+    options: argparse.Namespace,
+    knowledge: Knowledge,
+    raw: list[tuple[str, str, bytes]] | None = None,
 ) -> tuple[list[Source], tuple[InputError, ...]]:
     """The named inputs, each with its side; standard input when it is a pipe and none is named.
+    Name, side and bytes of each are added to ``raw``.
 
     What cannot be read is told on stderr and returned as well; the rest goes on. Raises InputError
     when the only input cannot be read."""
@@ -96,8 +99,23 @@ def sources_of(
             tell(str(error))
             unread.append(error)
             continue
+        if name == "-" and not data.strip():
+            if len(named) == 1:
+                raise _nothing_came()
+            tell(str(_nothing_came()))
+            unread.append(_nothing_came())
+            continue
+        if raw is not None:
+            raw.append((name, side, data))
         sources.append(Source(read(data, name, knowledge=knowledge.reading), side))
     return sources, tuple(unread)
+
+
+def _nothing_came() -> InputError:
+    return InputError(
+        "standard input is empty: there is nothing to diagnose",
+        remedy="pipe a log in, or name a FILE; kubectl logs --previous has the log of a restart",
+    )
 
 
 def answers_of(sets: Sequence[str]) -> dict[str, object]:

@@ -35,4 +35,5 @@ def options_of(arguments: Sequence[str]) -> Namespace | None:
         symptom=None,
         note=None,
         hide_hosts=False,
+        save=False,
     )

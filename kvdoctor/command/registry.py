@@ -13,5 +13,6 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 MODULES: dict[str, str] = {
+    "history": "kvdoctor.command.history",
     "prove": "kvdoctor.command.proving",
 }
