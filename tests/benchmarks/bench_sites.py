@@ -85,8 +85,12 @@ class Bench:
 
     def diagnosed(self, statement: Statement, paste: Paste, count: Counter[str]) -> None:
         """The whole chain: is the first finding that place? A warning without a record is no
-        finding, and the lines of a wrapper are none by intention."""
-        if statement.kind == "log" and all(one.level != "ERROR" for one in paste.records):
+        finding, the lines of a wrapper are none by intention, and of a record that prints the
+        traceback of another error that error is the finding."""
+        printed = any(one.failure is not None for one in paste.records)
+        if statement.kind == "log" and (
+            printed or all(one.level != "ERROR" for one in paste.records)
+        ):
             return
         found = match(paste, self.knowledge)
         count["matched"] += 1
