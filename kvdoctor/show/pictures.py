@@ -6,13 +6,20 @@ is drawn for numbers too large to read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kvdoctor.report import Report
+from kvdoctor.show.sequence import sequence
+from kvdoctor.show.timeline import timeline
 from kvdoctor.values.value import Scalar
+from kvdoctor.walk import Configuration, configuration
 
 MOST_RANKS = 16
 MOST_HEADS = 64
 MOST_BLOCKS = 16
 WIDTH = 72
+MOST_SIZES = 8
+SIZE_WORDS = ("block", "page")
 
 
 def heads_of_rank(kv_heads: int, tp_size: int, rank: int) -> tuple[int, ...]:
@@ -95,29 +102,98 @@ def blocks_picture(prefill_block: int, decode_block: int, ascii_only: bool = Fal
     ]
 
 
-def picture(shown: Report, ascii_only: bool = False) -> str:
-    """The drawing that goes with the values of this report, "" when none does."""
+def sizes_picture(sizes: Sequence[tuple[str, int]], unit: str, ascii_only: bool) -> list[str]:
+    """Named sizes of one unit as bars of one scale; empty when there are not two that differ."""
+    if len({size for _, size in sizes}) < 2 or min(size for _, size in sizes) <= 0:
+        return []
+    largest = max(size for _, size in sizes)
+    name = min(34, max(len(name) for name, _ in sizes))
+    number = len(f"{largest:,}")
+    sign = "#" if ascii_only else "█"
+    rows = [f"sizes in {unit}"]
+    for title, size in sizes[:MOST_SIZES]:
+        bar = sign * max(1, round(size * (WIDTH - name - number - 4) / largest))
+        rows.append(f"  {title[:name]:{name}} {size:>{number},} {bar}")
+    return rows
+
+
+def picture(shown: Report, ascii_only: bool = False, chosen: str = "") -> str:
+    """The drawings that go with the values of this report, "" when none does. ``chosen`` is the
+    id of a fix: what it changes is drawn below what stands now."""
     if shown.config is None:
         return ""
-    heads = _number(shown, "num_key_value_heads")
+    now = _drawn(shown.config, ascii_only) + _sizes(shown, ascii_only)
+    fix = next((one.fix for one in shown.fixes if one.fix.id == chosen), None)
+    if fix is None or shown.record is None or not fix.values:
+        return "\n".join(now)
+    after = configuration(
+        shown.record, fix.values, shown.config.values, shown.config.side, shown.config.candidates
+    )
+    then = _drawn(after, ascii_only, same=True)
+    if not then or then == _drawn(shown.config, ascii_only, same=True):
+        return "\n".join(now)
+    return "\n".join([*now, "", f"with the fix: {fix.title}"[: WIDTH + 4], *then])
+
+
+def pictures(shown: Report, ascii_only: bool = False, chosen: str = "") -> str:
+    """Every drawing of a report: the way of the request, the configuration, who failed first."""
+    parts = [*_way(shown, ascii_only), picture(shown, ascii_only, chosen)]
+    names = [(source.paste.name.rpartition("/")[2], source.paste) for source in shown.sources]
+    finding = shown.finding
+    cause = (finding.source.rpartition("/")[2], finding.number) if finding is not None else None
+    parts.append("\n".join(timeline(names, cause, ascii_only)))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _way(shown: Report, ascii_only: bool) -> list[str]:
+    """Drawn only for an error of a side that is known to be one of two."""
+    record = shown.record
+    if record is None or shown.finding is None or shown.side not in ("prefill", "decode"):
+        return []
+    if record.severity != "error" or record.kind == "symptom":
+        return []
+    return ["\n".join(sequence(record.stage, shown.side, ascii_only))]
+
+
+def _drawn(config: Configuration, ascii_only: bool, same: bool = False) -> list[str]:
+    """Heads over ranks and borders of blocks; with ``same`` also where both sides are alike."""
+    heads = _number(config, "num_key_value_heads")
     tps = (
-        _number(shown, "tensor_parallel_size", "prefill"),
-        _number(shown, "tensor_parallel_size", "decode"),
+        _number(config, "tensor_parallel_size", "prefill"),
+        _number(config, "tensor_parallel_size", "decode"),
     )
     lines: list[str] = []
-    if heads and tps[0] and tps[1] and tps[0] != tps[1]:
+    if heads and tps[0] and tps[1] and (tps[0] != tps[1] or (same and tps[0] > 1)):
         lines += heads_picture(heads, tps[0], tps[1], ascii_only)
-    blocks = _number(shown, "block_size", "prefill"), _number(shown, "block_size", "decode")
+    blocks = _number(config, "block_size", "prefill"), _number(config, "block_size", "decode")
     if blocks[0] and blocks[1]:
-        lines += blocks_picture(blocks[0], blocks[1], ascii_only)
-    return "\n".join(lines)
+        told = f"blocks of {blocks[0]} tokens on both sides: every border meets"
+        alike = [told] if same and blocks[0] == blocks[1] else []
+        lines += alike or blocks_picture(blocks[0], blocks[1], ascii_only)
+    return lines
 
 
-def _number(shown: Report, name: str, side: str = "") -> int:
+def _sizes(shown: Report, ascii_only: bool) -> list[str]:
+    """Block and page sizes that the record asks for, of each side or layer group."""
+    if shown.record is None or shown.facts is None:
+        return []
+    found: dict[str, list[tuple[str, int]]] = {}
+    for name, value in shown.facts.known.items():
+        spec = shown.record.inputs.get(name)
+        size = value.value
+        if spec is None or not isinstance(size, int) or isinstance(size, bool) or size <= 0:
+            continue
+        if spec.unit in ("tokens", "bytes") and any(word in name for word in SIZE_WORDS):
+            side = value.side if value.side in ("prefill", "decode") else ""
+            title = name.replace("_", " ") + (f" ({side})" if side else "")
+            found.setdefault(spec.unit, []).append((title, size))
+    return [row for unit, sizes in found.items() for row in sizes_picture(sizes, unit, ascii_only)]
+
+
+def _number(config: Configuration, name: str, side: str = "") -> int:
     """A whole number of the configuration; 0 when it is not known for sure."""
-    assert shown.config is not None  # noqa: S101 (asked only with a configuration)
     value: Scalar = None
-    for entry in shown.config.values.entries:
+    for entry in config.values.entries:
         if entry.name == name and entry.certainty != "usual" and (not side or entry.side == side):
             value = entry.value
             break

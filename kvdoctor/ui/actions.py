@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from textual.app import App
+    from textual.app import App, SystemCommand
+    from textual.screen import Screen
 
     from kvdoctor.report import OfferedFix, Report
     from kvdoctor.ui.app import KvdoctorApp
@@ -226,6 +228,52 @@ class Actions(Base):
 
         if record:
             self._me.take(session.follow(self._me.state, record, self._me.knowledge))
+
+    def commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
+        """The keys that do something now, as commands of the palette."""
+        from textual.app import SystemCommand
+
+        for _, binding, enabled, _ in screen.active_bindings.values():
+            if enabled and binding.show and binding.description:
+                key = self.get_key_display(binding)
+                yield SystemCommand(
+                    binding.description, f"the key {key}", self._doing(binding.action)
+                )
+
+    def _doing(self, action: str) -> Callable[[], None]:
+        def run() -> None:
+            self.run_worker(self.run_action(action))
+
+        return run
+
+    def action_pictures(self) -> None:
+        from kvdoctor.show.pictures import pictures
+        from kvdoctor.ui.drawing import PageScreen
+
+        shown, chosen = self.shown, self.marked_fix()
+        if shown is None:
+            return
+        page = pictures(shown, self._me.ascii_only, chosen.fix.id if chosen is not None else "")
+        if page:
+            self.push_screen(PageScreen("Drawings", page))
+        else:
+            self._me.say("too little is known to draw: v shows the values, o adds the other side")
+
+    def action_beside(self) -> None:
+        from kvdoctor.show.beside import beside
+        from kvdoctor.ui.drawing import PageScreen
+
+        shown = self.shown
+        page = beside(shown, self._me.ascii_only) if shown is not None else ""
+        if page:
+            self.push_screen(PageScreen("Both sides", page))
+        else:
+            self._me.say("no value is known of a side: o adds its log or command")
+
+    def action_theme(self) -> None:
+        from kvdoctor.ui.themes import following
+
+        self._me.say(f"theme: {following(self._me)}")
 
     def action_prove(self) -> None:
         from kvdoctor.ui.proving import ProveScreen

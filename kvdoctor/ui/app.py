@@ -9,15 +9,15 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from textual import events, work
-from textual.app import App, ComposeResult
+from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.widgets import ContentSwitcher, Static
 
 from kvdoctor.ui.actions import Actions
@@ -68,6 +68,9 @@ class KvdoctorApp(Actions, App[int]):
         Binding("right_square_bracket", "forward", "forward"),
         Binding("left_square_bracket", "back", "back", show=False),
         Binding("o", "other_side", "add the other side's log or command"),
+        Binding("g", "pictures", "drawings: heads, blocks, steps, who failed first"),
+        Binding("b", "beside", "the values of both sides beside each other"),
+        Binding("t", "theme", "dark, light, high contrast"),
         Binding("p", "prove", "ask the guard of your own vLLM"),
         Binding("s", "symptoms", "no error message: symptoms"),
         Binding("slash", "search", "search all records"),
@@ -260,6 +263,11 @@ class KvdoctorApp(Actions, App[int]):
         """Apply one move that needs the knowledge."""
         self.take(made())
 
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Every key that does something now, for ctrl+p too."""
+        yield from self.commands(screen)
+        yield from super().get_system_commands(screen)
+
     def say(self, text: str, wrong: bool = False) -> None:
         """A line for the user above the keys; it takes room at the bottom and hides nothing."""
         line = self.query_one("#message", Static)
@@ -303,6 +311,10 @@ class KvdoctorApp(Actions, App[int]):
             return step == "cause" and bool(fixes)
         if action == "copy_command":
             return step == "cause" and any(one.after for one in fixes)
+        if action == "pictures":
+            return step == "cause"
+        if action == "beside":
+            return self.shown is not None
         if action == "copy_note":
             return step in ("cause", "values", "choose") and self.shown is not None
         if action == "log":

@@ -12,6 +12,8 @@ NEXT = Key("n", "next", "app.go('related')")
 LOG = Key("l", "log", "app.log")
 SEARCH = Key("/", "search", "app.search")
 OTHER = Key("o", "other side", "app.other_side")
+PICTURES = Key("g", "drawings", "app.pictures")
+BOTH = Key("b", "both sides", "app.beside")
 NOTE = Key("Y", "note", "app.copy_note")
 
 STEP_KEYS: dict[str, tuple[Key, ...]] = {
@@ -31,6 +33,7 @@ STEP_KEYS: dict[str, tuple[Key, ...]] = {
         Key("tab", "list", "app.focus_next"),
         BACK,
         OTHER,
+        BOTH,
         MORE,
     ),
     "cause": (
@@ -41,6 +44,8 @@ STEP_KEYS: dict[str, tuple[Key, ...]] = {
         LOG,
         NEXT,
         Key("p", "prove", "app.prove"),
+        PICTURES,
+        BOTH,
         NOTE,
         OTHER,
         BACK,

@@ -203,9 +203,13 @@ async def test_a_log_pasted_newest_first_is_shown_as_it_was_pasted() -> None:
 
 
 async def test_folding_a_log_with_errors_that_have_no_frames_hides_nothing() -> None:
-    screen = app(HEAD + "RuntimeError: some other program failed\n")
+    failed = "ERROR 11-30 10:09:00 [core.py:2] ValueError: Widget size 3 does not divide 8 here\n"
+    screen = app(HEAD + failed, answers={"strict": "yes"})
     async with screen.run_test(size=(80, 24)) as pilot:
-        view = await opened(pilot, screen)
+        await settled(pilot, "cause")
+        screen.action_log()
+        await until(pilot, lambda: isinstance(screen.screen, LogScreen), "the log")
+        view = screen.screen.query_one(LogLines)
         await pilot.press("f")
         await until(pilot, lambda: "libraries folded" in title(screen), "the filter")
         assert len(view.rows) == len(view.lines)
