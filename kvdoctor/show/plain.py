@@ -322,7 +322,7 @@ def _fix(position: int, one: OfferedFix) -> list[str]:
     lines += wrapped(f"proof: {proof_words(fix.proof)}", "    ", "  ")
     lines += wrapped(f"costs: {fix.changes.strip()}", "    ", "  ")
     if one.after:
-        origin = " (put together from the log's arguments)" if one.restated else ""
+        origin = " (put together from the log, which prints no environment)" if one.restated else ""
         lines.append(f"  your command{origin}:")
         lines += [f"    {sign} {line}" for sign, line in one.changes]
     for link in one.breaks:

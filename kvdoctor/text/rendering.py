@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LONGEST = 20_000  # characters of one template
+SMALL_GIB = 0.1  # prose says less than this in MiB
 
 _HOLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]{0,79})(?:\|(raw|json))?\}")
 _ESCAPED = re.compile(r"\{\{|\}\}")
@@ -80,9 +81,11 @@ def render(text: str, values: Mapping[str, Any], quote: str = "none") -> str | N
     are recognised), ``json`` for a JSON document or fragment. None as well when a value holds
     control characters that a terminal would act on."""
     out: list[str] = []
+    small = False
     for part in _read(text).parts:
         if isinstance(part, str):
-            out.append(part)
+            out.append(part.replace(" GiB", " MiB", 1) if small else part)
+            small = False
             continue
         value = values.get(part.name)
         if not isinstance(value, (bool, int, float, str)):
@@ -90,6 +93,9 @@ def render(text: str, values: Mapping[str, Any], quote: str = "none") -> str | N
         filled = _fill(part, value, quote, _is_fragment(text))
         if filled is None:
             return None
+        if quote == "none" and isinstance(value, float) and 0 < value < SMALL_GIB:
+            small = text[text.find(f"{{{part.name}}}") :].startswith(f"{{{part.name}}} GiB")
+            filled = f"about {value * 1024:.0f}" if small else filled
         out.append(filled)
     return "".join(out)
 

@@ -107,7 +107,10 @@ class Actions(Base):
         if chosen is None or not chosen.after:
             self._me.say("this fix changes no launch command in the text; o adds one")
         elif self._confirmed(chosen, "c"):
-            self.copy_text(chosen.after, "command with the fix")
+            restated = " (from the log, which does not print the environment)"
+            self.copy_text(
+                chosen.after, f"command with the fix{restated if chosen.restated else ''}"
+            )
 
     def _confirmed(self, chosen: OfferedFix, key: str) -> bool:
         """An unproven fix, or one that runs into the next error, needs a second press."""

@@ -13,9 +13,10 @@ from textual.widgets import Static
 
 from kvdoctor.report import OfferedFix
 from kvdoctor.show.plain import proof_words
+from kvdoctor.ui.changes import RESTATED, changed_parts
 from kvdoctor.ui.glyphs import glyphs_of
 from kvdoctor.ui.panes.base import FRONT, text
-from kvdoctor.ui.panes.cause_text import PROOF_STYLE, changed_parts, proof_line
+from kvdoctor.ui.panes.cause_text import PROOF_STYLE, proof_line
 
 
 class FixScreen(ModalScreen[str]):
@@ -49,13 +50,15 @@ class FixScreen(ModalScreen[str]):
             text(""),
             text("costs  ", "dim") + text(" ".join(fix.changes.split())),
         ]
+        restated = f" ({RESTATED})" if self._one.restated else ""
+        whole = f"the whole command after it{restated}"
         if self._one.after:
             parts += [text(""), text("what changes in your command", "dim")]
             parts += [
                 text(f"  {sign} {line}", style)
-                for sign, line, style in changed_parts(self._one, 40)
+                for sign, line, style in changed_parts(self._one, 40, glyphs_of(self.app).arrow)
             ]
-            parts += [text(""), text("the whole command after it", "dim"), text(self._one.after)]
+            parts += [text(""), text(whole, "dim"), text(self._one.after)]
         for link in self._one.breaks:
             parts.append(text(f"WARNING: vLLM would then stop at {link.title}", "bold $text-error"))
             parts.append(text(f"  {link.why}"))

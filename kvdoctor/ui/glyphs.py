@@ -20,10 +20,11 @@ class Glyphs(NamedTuple):
     cut: str = "…"
     then: str = "›"
     mark: str = "▶"
+    arrow: str = "→"
 
 
 UNICODE = Glyphs()
-ASCII = Glyphs(">", "+", "x", "?", "-", ".", "|", "~", ">", ">")
+ASCII = Glyphs(">", "+", "x", "?", "-", ".", "|", "~", ">", ">", "->")
 
 
 def glyphs_of(app: App[int]) -> Glyphs:

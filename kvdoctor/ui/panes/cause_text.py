@@ -15,6 +15,7 @@ from kvdoctor.match import Evidence, Match
 from kvdoctor.report import OfferedFix, Report
 from kvdoctor.show.document import next_step
 from kvdoctor.show.plain import Styled, cut, proof_words, unrecorded_lines, value_source
+from kvdoctor.ui.changes import RESTATED, changed_parts
 from kvdoctor.ui.glyphs import Glyphs
 from kvdoctor.ui.panes.base import one_line, text
 from kvdoctor.ui.places import line_at, source_name, telling
@@ -124,8 +125,11 @@ def fix_row(one: OfferedFix, position: int, many: int, room: int, glyphs: Glyphs
     ]
     parts += [
         text("  ") + one_line(f"{sign} {line}", room - 2, style, glyphs.cut)
-        for sign, line, style in changed_parts(one, CHANGED_LINES)
+        for sign, line, style in changed_parts(one, CHANGED_LINES, glyphs.arrow)
     ]
+    if one.restated:
+        told = wrap(f"c copies your command {RESTATED}.", room - 2)
+        parts += [text(f"  {line}", "dim") for line in told]
     for link in one.breaks:
         parts.append(text(f"  {glyphs.no} WARNING: vLLM would then stop at: {link.title}", BAD))
     parts.append(text(""))
@@ -141,32 +145,6 @@ def _costs(changes: str, room: int, glyphs: Glyphs) -> list[Content]:
         text("  costs " if first else "        ", "dim") + text(line)
         for first, line in zip((True, False), lines, strict=False)
     ]
-
-
-def changed_parts(one: OfferedFix, most: int) -> list[tuple[str, str, str]]:
-    """The parts of the user's own command that change: sign, words, style."""
-    if not one.after:
-        return []
-    from difflib import SequenceMatcher
-
-    old, new = _arguments(one.before), _arguments(one.after)
-    rows: list[tuple[str, str, str]] = []
-    for what, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if what != "equal":
-            rows += [("-", word, "$text-error") for word in old[i:j]]
-            rows += [("+", word, "$text-success") for word in new[k:m]]
-    return rows[:most]
-
-
-def _arguments(command: str) -> list[str]:
-    """The words of a command, each flag together with its value."""
-    found: list[str] = []
-    for word in command.replace("\\\n", " ").split():
-        if found and not word.startswith("-") and found[-1].startswith("-"):
-            found[-1] += f" {word}"
-        else:
-            found.append(word)
-    return found
 
 
 BRANCH_WORDS = {
