@@ -94,6 +94,14 @@ def match(paste: Paste, knowledge: Knowledge) -> tuple[Match, ...]:
     return _ranked(groups, paste, knowledge)
 
 
+def occurrences(paste: Paste, identifier: Identifier) -> list[_Trouble]:
+    """Every failure and log record of note by itself, in the order of lines, chains resolved: for
+    those who count over more text than one paste holds."""
+    found = _troubles(paste, identifier)
+    _resolve_chains(found)
+    return found
+
+
 def _troubles(paste: Paste, identifier: Identifier) -> list[_Trouble]:
     found: list[_Trouble] = []
     for position, failure in enumerate(paste.failures):
@@ -355,4 +363,17 @@ def together(findings: Iterable[tuple[Match, ...]]) -> tuple[Match, ...]:
     ) + tuple(others)
 
 
-__all__ = ["Evidence", "Match", "Place", "frame_place", "match", "together"]
+Trouble = _Trouble
+adopt_frameless = _adopt_frameless
+
+__all__ = [
+    "Evidence",
+    "Match",
+    "Place",
+    "Trouble",
+    "adopt_frameless",
+    "frame_place",
+    "match",
+    "occurrences",
+    "together",
+]

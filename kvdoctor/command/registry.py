@@ -15,4 +15,5 @@ if TYPE_CHECKING:
 MODULES: dict[str, str] = {
     "history": "kvdoctor.command.history",
     "prove": "kvdoctor.command.proving",
+    "scan": "kvdoctor.command.scan",
 }

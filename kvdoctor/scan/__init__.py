@@ -1,0 +1,51 @@
+"""Whole logs: which known errors and warnings occur, how often, since when, in which process.
+
+``scan(paths, knowledge)`` gives a :class:`~kvdoctor.scan.result.ScanResult`. ``scan_file`` and
+``merge`` are its two halves: partial results of files can be made anywhere, pickled and merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kvdoctor.knowledge import Knowledge
+from kvdoctor.scan.engine import Watch, scan_file
+from kvdoctor.scan.inputs import expand
+from kvdoctor.scan.merging import merge
+from kvdoctor.scan.result import Began, Partial, Row, ScanResult, Spot, Where
+from kvdoctor.scan.times import limit
+
+__all__ = [
+    "Began", "Partial", "Row", "ScanResult", "Spot", "Where", "merge", "scan", "scan_file",
+]  # fmt: skip
+
+
+def scan(
+    paths: Sequence[str],
+    knowledge: Knowledge,
+    *,
+    thorough: bool = False,
+    compiled: bool = True,
+    since: str = "",
+    until: str = "",
+    jobs: int = 1,
+    folders: Sequence[str] = (),
+    watch: Watch | None = None,
+) -> ScanResult:
+    """Scan files, folders, globs and "-".
+
+    ``thorough`` reads every line with the ordinary pipeline; ``compiled=False`` leaves the optional
+    search engine out. ``since`` and ``until`` are times as a log writes them. ``jobs`` processes
+    share the files; they load the knowledge anew, with the private ``folders``.
+    Raises InputError for a path that names nothing and for a time that cannot be read."""
+    settings = {
+        "thorough": thorough, "compiled": compiled, "since": limit(since), "until": limit(until),
+    }  # fmt: skip
+    files = expand(paths)
+    if jobs > 1 and len(files) > 1:
+        from kvdoctor.scan.jobs import in_processes
+
+        partials = in_processes(files, jobs, settings, tuple(folders), watch)
+    else:
+        partials = [scan_file(name, knowledge, watch=watch, **settings) for name in files]  # type: ignore[arg-type]
+    return merge(partials, thorough=thorough)

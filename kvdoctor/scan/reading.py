@@ -1,0 +1,66 @@
+"""A stretch of a log through the ordinary pipeline: what stands in it, where and when."""
+
+from __future__ import annotations
+
+from kvdoctor.data import NamedTuple, replace
+from kvdoctor.identify import Identifier
+from kvdoctor.intake import read
+from kvdoctor.intake.paste import LogRecord, Paste, Release
+from kvdoctor.knowledge import Knowledge
+from kvdoctor.match import Trouble, occurrences
+
+MAX_CONTEXT = 64  # earlier lines that are kept because a record asks for them
+
+
+class Seen(NamedTuple):
+    """One occurrence; ``line`` is counted from the stretch's first line, 0."""
+
+    trouble: Trouble
+    line: int
+    process: str
+    pod: str
+    time: str
+
+
+class Reader:
+    """Reads the stretches of one file, in their order."""
+
+    def __init__(self, knowledge: Knowledge, name: str) -> None:
+        self.knowledge = knowledge
+        self.name = name
+        self.release = Release()
+        self.mixed = False  # the file has both line ends: a carriage return joins records
+        self.context: list[LogRecord] = []
+        entries = knowledge.entries
+        self.before = tuple(dict.fromkeys(e.identify.before for e in entries if e.identify.before))
+
+    def learn(self, head: bytes) -> Paste:
+        """The file's beginning: what it says about the release holds for all of it."""
+        paste = read(head, self.name, knowledge=self.knowledge.reading)
+        self.release = paste.release
+        return paste
+
+    def read(self, text: bytes) -> list[Seen]:
+        """Everything of note in a stretch of whole lines."""
+        shift = 1
+        if self.mixed:
+            text, shift = b"\r\n" + text, 2
+        paste = read(text, self.name, knowledge=self.knowledge.reading)
+        if paste.release.how != "banner" and self.release.candidates:
+            paste = replace(paste, release=self.release)
+        elif paste.release.how == "banner":
+            self.release = paste.release
+        self._keep(paste)
+        known = replace(paste, records=(*self.context, *paste.records))
+        found = occurrences(paste, Identifier(self.knowledge, known))
+        return [Seen(t, max(0, t.number - shift), t.process, t.pod, t.time) for t in found]
+
+    def _keep(self, paste: Paste) -> None:
+        """Records that others are recognised by, kept for the stretches that follow."""
+        for record in paste.records:
+            for wanted in self.before:
+                if self.knowledge.fits(wanted, record.message):
+                    if all(one.message != record.message for one in self.context):
+                        self.context.append(replace(record, number=0))
+                        del self.context[:-MAX_CONTEXT]
+                    break

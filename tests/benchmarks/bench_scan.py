@@ -1,0 +1,168 @@
+"""How fast whole logs are scanned, beside ripgrep that looks for the same literals.
+
+    python tests/benchmarks/bench_scan.py [--size 200] [--keep FOLDER]
+
+Makes logs out of the real ones in tests/cases: an ordinary one, and one in which half of the lines
+are warnings. Prints CPU seconds and MB a second of ``kvdoctor scan`` and of
+``rg -j1 -c -F -f LITERALS``, their ratio, the peak memory, the gain by two processes, and what
+ten times as many templates cost. Both run on one core where ``taskset`` exists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from kvdoctor.knowledge import with_records
+from kvdoctor.load import load
+from kvdoctor.record import Identify
+from kvdoctor.scan import scan_file
+from kvdoctor.scan.inputs import Progress, pieces
+
+CASES = Path(__file__).parent.parent / "cases"
+HOLE = re.compile(r"\{[^{}]*\}")
+
+
+def literals() -> list[str]:
+    """The longest literal of every template: records, sites, wrappers."""
+    knowledge = load(private=False)
+    templates = [entry.identify.message for entry in knowledge.entries]
+    templates += [wrapper.message for wrapper in knowledge.wrappers]
+    templates += [json.loads(row)[3] for row in knowledge.sites._rows]
+    pieces_of = (max(HOLE.split(one), key=len).strip() for one in templates if one)
+    return sorted({one.split("\n")[0] for one in pieces_of if len(one) >= 8})
+
+
+def make_log(place: Path, size: int, *, warnings: bool) -> None:
+    """``size`` bytes: healthy lines with other numbers each time, now and then a real failure."""
+    chance = random.Random(7)  # noqa: S311 (repeatable)
+    rows = (CASES / "050-nixl-healthy" / "decode.log").read_text("utf-8", "replace").splitlines()
+    rows = [row for row in rows if " INFO " in row or " DEBUG " in row]
+    failure = (CASES / "061-nixl-blocksize-d-smaller" / "decode.log").read_bytes()
+    sentences = (
+        "The request {0} waited {1} ms in the queue, longer than usual",
+        "Slow step {1}: {0} took {1} ms",
+        "Unusual setting number {1} is used for {0}",
+    )
+    with place.open("wb") as stream:
+        while stream.tell() < size:
+            out = []
+            for _ in range(20_000):
+                row = chance.choice(rows)
+                number = chance.randrange(10**6)
+                out.append(re.sub(r"\d\d:\d\d:\d\d", f"12:{number % 60:02}:07", row))
+                if warnings:
+                    text = chance.choice(sentences).format(f"cmpl-{number}", number % 997)
+                    out.append(f"(EngineCore pid=7) WARNING 11-30 12:00:00 [core.py:77] {text}")
+            stream.write("\n".join(out).encode() + b"\n")
+            if chance.random() < 0.02:
+                stream.write(failure)
+
+
+def measured(command: list[str]) -> tuple[float, float]:
+    """CPU and wall seconds of a command and its children."""
+    pinned = ["taskset", "-c", "0"] if shutil.which("taskset") else []
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begun = time.monotonic()
+    subprocess.run([*pinned, *command], stdout=subprocess.DEVNULL, check=False)
+    wall = time.monotonic() - begun
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall
+
+
+def peak(command: list[str]) -> float:
+    """Peak memory of a command, MB."""
+    code = "import resource,subprocess,sys;subprocess.run(sys.argv[1:],stdout=-3);"
+    code += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss/1024)"
+    done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, check=False)
+    return float(done.stdout)
+
+
+def compare(name: str, log: Path, words: Path) -> None:
+    ours = [sys.executable, "-c", "from kvdoctor.cli import main; main()", "scan", str(log)]
+    size = log.stat().st_size / 1e6
+    cpu = min(measured(ours)[0] for _ in range(3))
+    print(f"{name}: {size:.0f} MB; kvdoctor scan {cpu:.2f} s CPU, {size / cpu:.0f} MB/s", end="")
+    if shutil.which("rg"):
+        theirs = min(
+            measured(["rg", "-j1", "-c", "-F", "-f", str(words), str(log)])[0] for _ in "ab"
+        )
+        print(f"; rg {theirs:.2f} s, {size / theirs:.0f} MB/s; {theirs / cpu:.1f} x rg", end="")
+    print(f"; peak {peak(ours):.0f} MB")
+
+
+def two_processes(log: Path, folder: Path) -> None:
+    """Wall time of two files with one process and with two."""
+    twin = folder / "twin.log"
+    shutil.copy(log, twin)
+    base = [
+        sys.executable,
+        "-c",
+        "from kvdoctor.cli import main; main()",
+        "scan",
+        str(log),
+        str(twin),
+    ]
+    walls = []
+    for jobs in ("1", "2"):
+        begun = time.monotonic()
+        subprocess.run([*base, "--jobs", jobs], stdout=subprocess.DEVNULL, check=False)
+        walls.append(time.monotonic() - begun)
+    twin.unlink()
+    print(f"two files: {walls[0]:.2f} s with one process, {walls[1]:.2f} s with two; "
+          f"{walls[0] / walls[1]:.2f} x")  # fmt: skip
+
+
+def ten_times(log: Path) -> None:
+    """The same log with ten times as many templates."""
+    knowledge = load(private=False)
+    first = next(iter(knowledge.records.values()))
+    made = []
+    for number, entry in enumerate(knowledge.entries * 9):
+        words = HOLE.sub("{x}", entry.identify.message)[::-1].replace("}x{", "{x}")
+        if len(words) > 20:
+            identify = (Identify(words, level="WARNING"),)
+            made.append(replace(first, id=f"made-up-{number}", identify=identify))
+    more = with_records(knowledge, made)
+    seconds = []
+    for one in (knowledge, more):
+        list(pieces(str(log), Progress()))
+        begun = time.process_time()
+        scan_file(str(log), one)
+        seconds.append(time.process_time() - begun)
+    print(f"{len(knowledge.entries)} templates {seconds[0]:.2f} s, {len(more.entries)} "
+          f"{seconds[1]:.2f} s; {seconds[1] / seconds[0]:.2f} x")  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=200, help="MB of each log")
+    parser.add_argument("--keep", help="folder of the logs (default: a temporary one)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(options.keep or temporary)
+        folder.mkdir(exist_ok=True)
+        words = folder / "literals.txt"
+        words.write_text("\n".join(literals()) + "\n", "utf-8")
+        for name in ("ordinary", "half-warnings"):
+            log = folder / f"{name}.log"
+            if not log.exists():
+                make_log(log, options.size * 1_000_000, warnings=name != "ordinary")
+            compare(name, log, words)
+        two_processes(folder / "half-warnings.log", folder)
+        ten_times(folder / "ordinary.log")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
