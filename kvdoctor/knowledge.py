@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kvdoctor.catalogue.foreign import ForeignMessages
     from kvdoctor.catalogue.sites import Sites
     from kvdoctor.intake.release import Reading
+    from kvdoctor.search import Shelves
     from kvdoctor.values.table import Table
 
 TELLING = 20  # literal characters that name a wrapper without its exception class
@@ -251,7 +252,13 @@ class Knowledge:
         """Records that speak of ``words``, best first."""
         from kvdoctor.search import search
 
-        return tuple(Found(*row) for row in search(self.records.values(), words, most))
+        return tuple(Found(*row) for row in search(self._shelves, words, most))
+
+    @cached_property
+    def _shelves(self) -> Shelves:
+        from kvdoctor.search import shelved
+
+        return shelved(self.records.values())
 
 
 def with_records(knowledge: Knowledge, records: Iterable[Record]) -> Knowledge:

@@ -15,10 +15,17 @@ _SATURATION, _LENGTH = 1.2, 0.6  # the usual constants of BM25
 _COMMON = frozenset(("a", "an", "and", "are", "for", "from", "in", "is", "not", "of", "the", "to"))
 
 
-def search(records: Iterable[Record], words: str, most: int = 20) -> list[tuple[str, str, float]]:
+Shelves = list[tuple[Record, Counter[str]]]
+
+
+def shelved(records: Iterable[Record]) -> Shelves:
+    """The words of every record: what does not change from one search to the next."""
+    return [(record, _weighted(record)) for record in records]
+
+
+def search(shelves: Shelves, words: str, most: int = 20) -> list[tuple[str, str, float]]:
     """(id, title, score) of the records that speak of ``words``, best first."""
     wanted = [word for word in _stems(words[:1000]) if word not in _COMMON]
-    shelves = [(record, _weighted(record)) for record in records]
     if not wanted or not shelves:
         return []
     sizes = [sum(shelf.values()) for _, shelf in shelves]

@@ -214,7 +214,7 @@ class Actions(Base):
     def action_search(self) -> None:
         from kvdoctor.ui.searching import SearchScreen
 
-        self.push_screen(SearchScreen(self._me.knowledge), self.follow)
+        self.push_screen(SearchScreen(lambda: self._me.knowledge), self.follow)
 
     def action_symptoms(self) -> None:
         """No error message: walk the tree of symptoms."""
