@@ -7,6 +7,7 @@ import glob
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
@@ -53,7 +54,7 @@ def expand(paths: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def open_log(name: str, progress: Progress) -> IO[bytes]:
+def open_log(name: str, progress: Progress, closing: ExitStack) -> IO[bytes]:
     """The text of a file or of standard input, unpacked. Raises OSError or InputError."""
     if name == "-":
         if sys.stdin is None:
@@ -63,12 +64,12 @@ def open_log(name: str, progress: Progress) -> IO[bytes]:
     else:
         if not Path(name).is_file():
             raise InputError("no regular file", file=name)
-        raw = Path(name).open("rb")  # noqa: SIM115 (the caller closes it)
+        raw = closing.enter_context(Path(name).open("rb"))
         progress.size = os.fstat(raw.fileno()).st_size
         head = raw.read(8)
         raw.seek(0)
     kind = next((one for magic, one in _MAGIC.items() if head.startswith(magic)), "")
-    return _unpacked(raw, kind, name) if kind else raw
+    return closing.enter_context(_unpacked(raw, kind, name)) if kind else raw
 
 
 def _unpacked(raw: IO[bytes], kind: str, name: str) -> IO[bytes]:
@@ -97,16 +98,13 @@ def _unpacked(raw: IO[bytes], kind: str, name: str) -> IO[bytes]:
 
 def pieces(name: str, progress: Progress, size: int = PIECE) -> Iterator[bytes]:
     """The text of ``name`` as pieces of whole lines; what cannot be read becomes a note."""
-    try:
-        stream = open_log(name, progress)
-    except (OSError, InputError, ValueError) as error:
-        progress.notes.append(f"not read: {getattr(error, 'strerror', None) or error}")
-        return
-    try:
+    with ExitStack() as closing:
+        try:
+            stream = open_log(name, progress, closing)
+        except (OSError, InputError, ValueError) as error:
+            progress.notes.append(f"not read: {getattr(error, 'strerror', None) or error}")
+            return
         yield from _whole_lines(_decoded(_blocks(stream, progress, size)), progress)
-    finally:
-        if name != "-":
-            stream.close()
 
 
 def _blocks(stream: IO[bytes], progress: Progress, size: int) -> Iterator[bytes]:
@@ -177,7 +175,7 @@ def is_binary(head: bytes) -> bool:
     """Whether a file's beginning is no text of any log."""
     sample = head[:8192]
     strange = sum(byte < 9 or 13 < byte < 27 for byte in sample)
-    return bool(sample) and strange * 10 > len(sample)
+    return bool(sample) and strange * 20 > len(sample)
 
 
 __all__ = ["PIECE", "Progress", "expand", "is_binary", "open_log", "pieces"]

@@ -1,0 +1,196 @@
+"""Whole logs: the fast way finds what the thorough one does, and no input stops it."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import pickle
+import random
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from kvdoctor.cli import main
+from kvdoctor.knowledge import Knowledge
+from kvdoctor.load import load
+from kvdoctor.scan import Partial, merge, scan, scan_file
+
+CASES = Path(__file__).with_name("cases")
+LOGS = sorted([*CASES.glob("*/*.log"), *CASES.glob("*/*.gz")])
+FAILURE = CASES / "061-nixl-blocksize-d-smaller" / "decode.log"
+HEALTHY = CASES / "050-nixl-healthy"
+RECORD = "nixl-block-size-not-multiple"
+
+
+@lru_cache(maxsize=1)
+def shipped() -> Knowledge:
+    return load(private=False)
+
+
+def findings(one: Partial) -> object:
+    """All that a scan says about what occurs."""
+    rows = {
+        row.key: (row.record, row.role, row.count, row.first, row.last, row.where, row.message)
+        for row in one.rows
+    }
+    return rows, one.began
+
+
+def long_log(seed: int, lines: int = 12_000) -> bytes:
+    """Real logs mixed: runs of healthy lines, failures, and one warning over and over."""
+    chance = random.Random(seed)  # noqa: S311 (repeatable)
+    texts = [path.read_bytes() for path in LOGS if path.suffix == ".log"]
+    healthy = [
+        row for row in (HEALTHY / "decode.log").read_bytes().split(b"\n") if b" INFO " in row
+    ]
+    out: list[bytes] = []
+    while sum(map(len, out)) < lines * 150:
+        out += [chance.choice(healthy) for _ in range(chance.randrange(40, 900))]
+        out += chance.choice(texts).rstrip(b"\n").split(b"\n")
+        out += [warning(chance.randrange(10**6)) for _ in range(chance.randrange(50))]
+    return b"\n".join(out) + b"\n"
+
+
+def warning(number: int) -> bytes:
+    head = b"(EngineCore pid=9) WARNING 11-30 12:00:%02d [scheduler.py:99] " % (number % 60)
+    return (
+        head
+        + b"Releasing expired KV blocks for request cmpl-%x which were retrieved by %d "
+        % (
+            number,
+            number % 3,
+        )
+        + (b"remote worker(s) before lease expired.")
+    )
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.parent.name}-{log.name}")
+def test_the_fast_way_finds_what_the_thorough_one_does_in_a_real_log(log: Path) -> None:
+    fast = scan_file(str(log), shipped())
+    assert findings(fast) == findings(scan_file(str(log), shipped(), thorough=True))
+
+
+@pytest.mark.parametrize("log", LOGS[::5], ids=lambda log: f"{log.parent.name}-{log.name}")
+def test_without_the_optional_engine_the_result_is_the_same(log: Path) -> None:
+    assert scan_file(str(log), shipped(), compiled=False) == scan_file(str(log), shipped())
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_fast_way_finds_what_the_thorough_one_does_in_a_long_log(
+    seed: int, tmp_path: Path
+) -> None:
+    log = tmp_path / "long.log"
+    log.write_bytes(long_log(seed))
+    fast = scan_file(str(log), shipped(), piece=200_000)
+    assert fast.rows and not fast.notes  # else it would have been read thoroughly
+    assert findings(fast) == findings(scan_file(str(log), shipped(), thorough=True))
+    assert findings(fast) == findings(scan_file(str(log), shipped(), compiled=False))
+
+
+def test_the_known_failure_is_the_root_cause_and_its_consequences_are_not() -> None:
+    found = scan([str(FAILURE)], shipped())
+    assert [row.record for row in found.rows if row.role == "root_cause"] == [RECORD]
+    assert {row.role for row in found.rows} == {"root_cause", "consequence"}
+    assert found.began and found.began[0].key == found.rows[0].key
+
+
+def test_a_healthy_log_comes_out_clean() -> None:
+    assert scan([str(HEALTHY)], shipped()).clean
+
+
+def test_every_repetition_of_a_warning_is_counted(tmp_path: Path) -> None:
+    log = tmp_path / "repeated.log"
+    log.write_bytes(b"\n".join(warning(number) for number in range(5000)) + b"\n")
+    found = scan_file(str(log), shipped(), piece=64_000)
+    assert sum(row.count for row in found.rows) == 5000
+    (row,) = found.rows
+    assert (row.first.line, row.last.line) == (1, 5000)
+    assert [(one.process, one.count) for one in row.where] == [("EngineCore", 5000)]
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [("a.gz", gzip.compress), ("a.bz2", bz2.compress), ("a.xz", lzma.compress)],
+)
+def test_a_packed_log_is_read(name: str, pack: object, tmp_path: Path) -> None:
+    log = tmp_path / name
+    log.write_bytes(pack(FAILURE.read_bytes()))  # type: ignore[operator]
+    assert scan([str(log)], shipped()).rows[0].record == RECORD
+
+
+def test_a_packed_log_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    log = tmp_path / "cut.gz"
+    log.write_bytes(gzip.compress(FAILURE.read_bytes() * 40)[:-200])
+    made = scan_file(str(log), shipped())
+    assert any("damaged" in note for note in made.notes)
+
+
+def test_partial_results_are_pickled_and_merged_in_any_order(tmp_path: Path) -> None:
+    parts = [scan_file(str(log), shipped()) for log in (FAILURE, LOGS[3], LOGS[8])]
+    again = pickle.loads(pickle.dumps(parts))  # noqa: S301 (our own)
+    assert again == parts
+    assert merge(again[::-1]) == merge(parts)
+
+
+def test_two_processes_find_what_one_does() -> None:
+    names = [str(FAILURE), str(LOGS[3])]
+    assert scan(names, shipped(), jobs=2).rows == scan(names, shipped()).rows
+
+
+def test_a_huge_line_is_cut_and_what_follows_is_still_found(tmp_path: Path) -> None:
+    log = tmp_path / "huge.log"
+    log.write_bytes(b"x" * (9 << 20) + b"\n" + FAILURE.read_bytes())
+    made = scan_file(str(log), shipped())
+    assert any("lines of more than" in note for note in made.notes)
+    assert RECORD in {row.record for row in made.rows}
+    number = FAILURE.read_bytes().split(b"Local block size")[0].count(b"\n")
+    assert next(r for r in made.rows if r.record == RECORD).first.line <= number + 2
+
+
+def test_binary_junk_is_told_and_not_searched(tmp_path: Path) -> None:
+    log = tmp_path / "junk.bin"
+    log.write_bytes(bytes(random.Random(3).randrange(256) for _ in range(200_000)))  # noqa: S311
+    made = scan_file(str(log), shipped())
+    assert made.unread and made.notes == ("binary: not a log",)
+
+
+def test_a_file_that_cannot_be_read_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+    found = merge(
+        [scan_file(str(tmp_path / "none.log"), shipped()), scan_file(str(FAILURE), shipped())]
+    )
+    assert [one.unread for one in found.files if one.notes] == [True]
+    assert found.rows[0].record == RECORD
+
+
+def test_times_limit_what_is_counted() -> None:
+    whole = scan([str(FAILURE)], shipped())
+    assert scan([str(FAILURE)], shipped(), since="12-25 00:00").clean
+    assert scan([str(FAILURE)], shipped(), until="11-01").clean
+    assert scan([str(FAILURE)], shipped(), since="11-30 00:00").rows == whole.rows
+
+
+def test_json_on_standard_output_stands_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scan", str(FAILURE), "--json", "--top", "1"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [row["record"] for row in shown["rows"]] == [RECORD]
+    assert shown["files"][0]["vllm"] == "0.32.0"
+
+
+def test_a_row_opens_as_the_ordinary_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["scan", str(FAILURE), "--open", "1"]) == 0
+    assert "--block-size 128" in capsys.readouterr().out
+    kept = tmp_path / "place.log"
+    assert main(["scan", str(FAILURE), "--open", "1", "--out", str(kept)]) == 0
+    capsys.readouterr()
+    assert main(["diagnose", str(kept)]) == 0
+    assert "--block-size 128" in capsys.readouterr().out
+
+
+def test_a_path_that_names_nothing_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scan", "no-such-file-here"]) == 2
+    assert "no such file" in capsys.readouterr().err
