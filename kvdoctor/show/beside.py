@@ -41,7 +41,7 @@ def beside(shown: Report, ascii_only: bool = False, width: int = 76) -> str:
 
 def _single(side: str, own: dict[str, Value], other: dict[str, Value]) -> list[str]:
     """Values that only one side's text told."""
-    names = [name for name in own if name not in other]
+    names = [name for name in own if name not in other and name not in OF_ONE_RUN]
     rows = [f"   {name[:26]:26} {_told(own[name])}" for name in names[:MOST_OF_ONE]]
     if len(names) > MOST_OF_ONE:
         rows.append(f"   and {len(names) - MOST_OF_ONE} more")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.content import Content
 from textual.widgets import Static
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from kvdoctor.report import Report
     from kvdoctor.session import State
 
+NARROW = 60  # columns under which the whole trail does not fit
 STEPS = (
     ("start", "paste"),
     ("choose", "error"),
@@ -26,13 +28,28 @@ STEPS = (
 class Heading(Static):
     """Breadcrumb of the flow; the current step is bracketed, so that it reads without colour."""
 
+    _small = False
+    _step = "start"
+    _told = Content("")
+
     def show(self, shown: Report | None, state: State) -> None:
-        self.update(self._trail(state.visit.step) + self._release(shown))
+        self._step = state.visit.step
+        self._told = self._release(shown)
+        self.update(self._trail(self._step) + self._told)
 
     def on_mount(self) -> None:
         self.update(self._trail("start"))
 
+    def on_resize(self, event: events.Resize) -> None:
+        """A narrow or low terminal: only the step, so that what matters has the room."""
+        small = self.app.size.width < NARROW
+        if small != self._small:
+            self._small = small
+            self.update(self._trail(self._step) + self._told)
+
     def _trail(self, step: str) -> Content:
+        if self._small:
+            return text(f"[{dict(STEPS)[step]}]", "bold reverse")
         trail = text("kvdoctor ", "bold")
         for position, (name, word) in enumerate(STEPS):
             if position:

@@ -41,7 +41,9 @@ def launch(options: argparse.Namespace) -> int:
         ascii_only=options.ascii,
     )
     if _is_light():
-        app.theme = "textual-light"
+        from kvdoctor.ui.themes import LIGHT, take
+
+        take(app, LIGHT)
     return app.run() or 0
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.app import App
 from textual.theme import Theme
 
-CONTRAST = "high-contrast"
-ORDER = ("textual-dark", "textual-light", CONTRAST)
+DARK, LIGHT, CONTRAST = "textual-dark", "kvdoctor-light", "high-contrast"
+ORDER = (DARK, LIGHT, CONTRAST)
 
 
 def contrast() -> Theme:
@@ -38,10 +38,43 @@ def contrast() -> Theme:
     )
 
 
+def light() -> Theme:
+    """Dark text on white; the coloured words are dark enough to be read on it."""
+    return Theme(
+        LIGHT,
+        primary="#004578",
+        secondary="#0060a0",
+        accent="#7a3e00",
+        warning="#6b4a00",
+        error="#a0122c",
+        success="#0b5d1e",
+        foreground="#111111",
+        background="#ffffff",
+        surface="#f4f4f4",
+        panel="#e2e6ea",
+        dark=False,
+        variables={
+            "text-muted": "#444444",
+            "text-error": "#a0122c",
+            "text-warning": "#6b4a00",
+            "text-success": "#0b5d1e",
+            "text-accent": "#7a3e00",
+            "footer-key-foreground": "#7a3e00",
+            "error-muted": "#f4c8cf",
+        },
+    )
+
+
+def take(app: App[int], name: str) -> None:
+    """Give the screen the look called ``name``."""
+    for made in (light, contrast):
+        if made().name not in app.available_themes:
+            app.register_theme(made())
+    app.theme = name
+
+
 def following(app: App[int]) -> str:
-    """Take the next look; its name."""
-    if CONTRAST not in app.available_themes:
-        app.register_theme(contrast())
+    """Take the next look; what to call it."""
     at = ORDER.index(app.theme) if app.theme in ORDER else -1
-    app.theme = ORDER[(at + 1) % len(ORDER)]
-    return {"textual-dark": "dark", "textual-light": "light"}.get(app.theme, "high contrast")
+    take(app, ORDER[(at + 1) % len(ORDER)])
+    return {DARK: "dark", LIGHT: "light"}.get(app.theme, "high contrast")

@@ -97,3 +97,27 @@ async def test_t_goes_through_every_look_and_each_can_be_drawn() -> None:
             assert "theme: " in said(pilot)
             assert any("The widgets of both sides differ" in row for row in drawn(screen))
         assert sorted(seen) == sorted(ORDER)
+
+
+@pytest.mark.parametrize("size", [(40, 12), (20, 6), (10, 3), (300, 100)])
+async def test_any_size_is_drawn_and_the_step_is_named(size: tuple[int, int]) -> None:
+    screen = app(LOG, answers={"strict": "yes"})
+    async with screen.run_test(size=size) as pilot:
+        await settled(pilot, "cause")
+        assert "[cause and" in drawn(screen)[0] or size[0] < 20
+        assert all(len(row) <= size[0] for row in drawn(screen))
+
+
+async def test_a_storm_of_sizes_leaves_the_screen_as_it_was() -> None:
+    screen = app(LOG, answers={"strict": "yes"})
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await settled(pilot, "cause")
+
+        def page() -> list[str]:
+            return [row[:78].rstrip() for row in drawn(screen)]  # without the scroll bar
+
+        before = page()
+        for step in range(40):
+            await pilot.resize_terminal(10 + step * 7, 3 + step * 2)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: page() == before, "the same page")
