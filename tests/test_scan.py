@@ -17,6 +17,7 @@ from kvdoctor.cli import main
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.load import load
 from kvdoctor.scan import Partial, merge, scan, scan_file
+from kvdoctor.scan.jobs import in_processes
 
 CASES = Path(__file__).with_name("cases")
 LOGS = sorted([*CASES.glob("*/*.log"), *CASES.glob("*/*.gz")])
@@ -152,7 +153,7 @@ def test_a_huge_line_is_cut_and_what_follows_is_still_found(tmp_path: Path) -> N
 
 def test_binary_junk_is_told_and_not_searched(tmp_path: Path) -> None:
     log = tmp_path / "junk.bin"
-    log.write_bytes(bytes(random.Random(3).randrange(256) for _ in range(200_000)))  # noqa: S311
+    log.write_bytes(random.Random(3).randbytes(200_000))  # noqa: S311
     made = scan_file(str(log), shipped())
     assert made.unread and made.notes == ("binary: not a log",)
 
@@ -194,3 +195,13 @@ def test_a_row_opens_as_the_ordinary_report(
 def test_a_path_that_names_nothing_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scan", "no-such-file-here"]) == 2
     assert "no such file" in capsys.readouterr().err
+
+
+def test_a_file_that_is_cut_into_parts_gives_what_it_gives_whole(tmp_path: Path) -> None:
+    log = tmp_path / "long.log"
+    log.write_bytes(long_log(5, 20_000))
+    whole = scan_file(str(log), shipped())
+    settings = {"since": "", "until": ""}
+    (made,) = in_processes([str(log)], shipped(), 3, settings, (), part=300_000)
+    assert made.lines == whole.lines == log.read_bytes().count(b"\n")
+    assert findings(made) == findings(whole)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.scan.engine import Watch, scan_file
@@ -38,14 +39,14 @@ def scan(
     search engine out. ``since`` and ``until`` are times as a log writes them. ``jobs`` processes
     share the files; they load the knowledge anew, with the private ``folders``.
     Raises InputError for a path that names nothing and for a time that cannot be read."""
-    settings = {
+    settings: dict[str, Any] = {
         "thorough": thorough, "compiled": compiled, "since": limit(since), "until": limit(until),
     }  # fmt: skip
     files = expand(paths)
-    if jobs > 1 and len(files) > 1:
+    if jobs > 1:
         from kvdoctor.scan.jobs import in_processes
 
-        partials = in_processes(files, jobs, settings, tuple(folders), watch)
+        partials = in_processes(files, knowledge, jobs, settings, tuple(folders), watch)
     else:
-        partials = [scan_file(name, knowledge, watch=watch, **settings) for name in files]  # type: ignore[arg-type]
+        partials = [scan_file(name, knowledge, watch=watch, **settings) for name in files]
     return merge(partials, thorough=thorough)

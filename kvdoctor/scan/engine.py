@@ -65,7 +65,7 @@ class LogScan:
             self.reader.mixed = piece.count(b"\r\n") < piece.count(b"\n")
         text = self._carry + piece if self._carry else piece
         stretches = self.picker.pick(text)
-        end = len(text) if last else _quiet_end(text, stretches)
+        end = len(text) if last else quiet_end(text, stretches)
         if self.thorough:
             self._whole(text[:end])
         else:
@@ -82,6 +82,25 @@ class LogScan:
         if odd and not self.thorough:
             self.thorough = True
             self.notes.append(f"read thoroughly: {odd[0]}")
+
+    def begin_behind(self, first: bytes) -> None:
+        """Start in the middle of a file whose first piece is known."""
+        self._begin(first)
+        self.reader.mixed = 0 < first.count(b"\r\n") < first.count(b"\n")
+        self.reader.read(self.head)  # for the lines that others are recognised by
+
+    def forget(self) -> None:
+        """Leave out all that serves further reading: what stays can be pickled and absorbed."""
+        self._known, self._shapes, self.told = {}, {}, None
+        del self.picker, self.knowledge
+        self.reader = self.reader.without_knowledge()
+
+    def absorb(self, later: LogScan) -> None:
+        """Add what was found in the part of the text that follows this one's."""
+        self.tally.absorb(later.tally, self.lines)
+        self.lines += later.lines
+        self.bytes += later.bytes
+        self.notes += [note for note in later.notes if note not in self.notes]
 
     def _whole(self, text: bytes) -> None:
         if text:
@@ -199,7 +218,7 @@ def scan_file(
     return made
 
 
-def _quiet_end(text: bytes, stretches: list[Stretch]) -> int:
+def quiet_end(text: bytes, stretches: list[Stretch]) -> int:
     """Where a piece can be cut without parting what belongs together."""
     end = max(0, len(text) - (16 << 10))
     end = text.rfind(b"\n", 0, end) + 1

@@ -64,7 +64,8 @@ def open_log(name: str, progress: Progress, closing: ExitStack) -> IO[bytes]:
     else:
         if not Path(name).is_file():
             raise InputError("no regular file", file=name)
-        raw = closing.enter_context(Path(name).open("rb"))
+        raw = Path(name).open("rb")  # noqa: SIM115 (closed just below)
+        closing.enter_context(raw)
         progress.size = os.fstat(raw.fileno()).st_size
         head = raw.read(8)
         raw.seek(0)
@@ -169,6 +170,11 @@ def _whole_lines(blocks: Iterator[bytes], progress: Progress) -> Iterator[bytes]
         yield (last if held <= MAX_LINE else last[:KEPT_LINE]) + b"\n"
     if cut:
         progress.notes.append(f"{cut} lines of more than {MAX_LINE} bytes: their ends were skipped")
+
+
+def is_packed(head: bytes) -> bool:
+    """Whether a file's beginning is that of a packed one, or of UTF-16."""
+    return head.startswith((*_MAGIC, b"\xff\xfe", b"\xfe\xff"))
 
 
 def is_binary(head: bytes) -> bool:

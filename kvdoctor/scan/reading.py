@@ -34,6 +34,12 @@ class Reader:
         entries = knowledge.entries
         self.before = tuple(dict.fromkeys(e.identify.before for e in entries if e.identify.before))
 
+    def without_knowledge(self) -> Reader:
+        """What was learned about the file, to be sent to another process."""
+        made = Reader(Knowledge(), self.name)
+        made.release, made.mixed = self.release, self.mixed
+        return made
+
     def learn(self, head: bytes) -> Paste:
         """The file's beginning: what it says about the release holds for all of it."""
         paste = read(head, self.name, knowledge=self.knowledge.reading)

@@ -88,6 +88,24 @@ class Tally:
             count.last = spot
         return key if new else None
 
+    def absorb(self, later: Tally, lines: int) -> None:
+        """Add the counts of the text that follows ``lines`` lines further down."""
+        for key, kind in later.kinds.items():
+            known = self.kinds.get(key)
+            if known is None and len(self.kinds) >= MAX_KINDS:
+                self.lost += kind.count
+                continue
+            if known is None:
+                known = self.kinds[key] = Kind(kind.trouble, kind.excerpt)
+            known.quoted += kind.quoted
+            for name, one in kind.where.items():
+                moved = _Count(one.count, _below(one.first, lines), _below(one.last, lines))
+                known.where[name] = (
+                    _joined(known.where[name], moved) if name in known.where else moved
+                )
+        self.lost += later.lost
+        self.clock = later.clock or self.clock
+
     def _is_inside(self, time: str) -> bool:
         from kvdoctor.scan.times import inside
 
@@ -145,6 +163,10 @@ class Tally:
         paste = read(head + kind.excerpt, self.file, knowledge=knowledge.reading)
         shown = read_sources([Source(paste)], knowledge)
         return all(one.record != row.record for one in shown.findings)
+
+
+def _below(spot: Spot, lines: int) -> Spot:
+    return replace(spot, line=spot.line + lines)
 
 
 def _joined(one: _Count, two: _Count) -> _Count:

@@ -27,7 +27,6 @@ from kvdoctor.knowledge import with_records
 from kvdoctor.load import load
 from kvdoctor.record import Identify
 from kvdoctor.scan import scan_file
-from kvdoctor.scan.inputs import Progress, pieces
 
 CASES = Path(__file__).parent.parent / "cases"
 HOLE = re.compile(r"\{[^{}]*\}")
@@ -136,7 +135,7 @@ def ten_times(log: Path) -> None:
     more = with_records(knowledge, made)
     seconds = []
     for one in (knowledge, more):
-        list(pieces(str(log), Progress()))
+        assert one.index  # the shipped one comes compiled
         begun = time.process_time()
         scan_file(str(log), one)
         seconds.append(time.process_time() - begun)
