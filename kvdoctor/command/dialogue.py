@@ -47,6 +47,7 @@ def run(
     if shown is None:
         return 1
     print(report_text(shown, knowledge))
+    _draw(shown)
     if keep:
         from kvdoctor.command.saving import save_state
 
@@ -60,6 +61,17 @@ def _read(text: str, knowledge: Knowledge) -> Source:
     from kvdoctor.intake import read
 
     return Source(read(text, "paste", knowledge=knowledge.reading))
+
+
+def _draw(shown: Report) -> None:
+    """The drawings below the report, where the values for one are known."""
+    from kvdoctor.show.pictures import pictures
+
+    plain_signs = not (sys.stdout.encoding or "").lower().startswith("utf")
+    chosen = shown.fixes[0].fix.id if shown.fixes else ""
+    page = pictures(shown, plain_signs, chosen)
+    if page:
+        print(f"\nDRAWINGS\n{clean(page)}\n")
 
 
 def _typed_in() -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from kvdoctor.intake.paste import Paste
 
-SPAN = 32  # columns of the scale
+SPAN = 30  # columns of the scale
 MOST_PROCESSES = 10
 NAME = 20
 LOUD = frozenset({"ERROR", "CRITICAL"})
