@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from fuzz.pipeline import shipped
 
 from kvdoctor.intake import read
 from kvdoctor.intake.paste import Paste
@@ -63,3 +64,13 @@ def test_no_traceback_of_a_real_log_is_cut_or_left_over(folder: Path) -> None:
         whole = [f for f in paste.failures if f.form in ("traceback", "pydantic") and f.frames]
         assert len(whole) == blocks
         assert not [f for f in paste.failures if f.form == "cut"]
+
+
+RERUNS = sorted((Path(__file__).parent / "reruns").glob("*/*.log"))
+
+
+@pytest.mark.parametrize("log", RERUNS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_log_of_an_unchanged_release_is_not_called_patched(log: Path) -> None:
+    release = read(log.read_bytes(), log.name, knowledge=shipped().reading).release
+    assert not release.patched
+    assert release.release in ("0.32.0", "")
