@@ -61,17 +61,18 @@ class LogScan:
         """Read one more piece; ``last``: nothing follows, so that nothing has to wait."""
         if not self.head and piece:
             self._begin(piece)
-        if not self.reader.mixed and b"\r\n" in piece:
-            self.reader.mixed = piece.count(b"\r\n") < piece.count(b"\n")
+        if not self.reader.mixed and b"\r" in piece:
+            self.reader.mixed = 0 < piece.count(b"\r\n") < piece.count(b"\n")
         text = self._carry + piece if self._carry else piece
         stretches = self.picker.pick(text)
         end = len(text) if last else quiet_end(text, stretches)
         if self.thorough:
             self._whole(text[:end])
+            self.lines += text.count(b"\n", 0, end)
         else:
-            self._parts(text, [one for one in stretches if one.start < end])
+            at = self._parts(text, [one for one in stretches if one.start < end])
+            self.lines += text.count(b"\n", at, end)
         self._carry = text[end:]
-        self.lines += text.count(b"\n", 0, end)
         self.bytes += end
 
     def _begin(self, piece: bytes) -> None:
@@ -106,15 +107,17 @@ class LogScan:
         if text:
             self._count(self.reader.read(text), text, 0, self.lines)
 
-    def _parts(self, text: bytes, stretches: list[Stretch]) -> None:
-        number, counted = self.lines, 0
+    def _parts(self, text: bytes, stretches: list[Stretch]) -> int:
+        """Read the stretches; the place up to which lines were counted."""
+        counted = 0
         for one in stretches:
-            number += text.count(b"\n", counted, one.start)
+            self.lines += text.count(b"\n", counted, one.start)
             counted = one.start
             if one.record is not None:
-                self._record(text, one, number)
+                self._record(text, one, self.lines)
             else:
-                self._block(text, one, number)
+                self._block(text, one, self.lines)
+        return counted
 
     def _record(self, text: bytes, one: Stretch, number: int) -> None:
         """A record alone: answered from the ones of the same form before it."""
