@@ -233,8 +233,15 @@ class Knowledge:
 
     def reach(self, record_id: str) -> Reach:
         """What the record's guard and danger can be decided by; known without decoding it."""
-        known = self.known_reach.get(record_id)
-        return known if known is not None else reach_of(self.records[record_id])
+        known = self.known_reach.get(record_id) or self._reaches.get(record_id)
+        if known is None:
+            known = self._reaches[record_id] = reach_of(self.records[record_id])
+        return known
+
+    @cached_property
+    def _reaches(self) -> dict[str, Reach]:
+        """What was worked out because no compiled form told it."""
+        return {}
 
     def resolve(self, what: str) -> str | None:
         """The record meant by its id, or by a published id, slug or url."""

@@ -272,9 +272,11 @@ def report(
     chosen: int | None = None,
     record_id: str | None = None,
     answers: Mapping[str, object] | None = None,
+    walk: bool = True,
 ) -> Report:
     """The whole report. ``chosen`` picks a finding (default: the root cause), ``record_id`` a
-    record that was reached another way; ``answers`` maps inputs to what the user said."""
+    record that was reached another way; ``answers`` maps inputs to what the user said. Without
+    ``walk`` no other record is asked: what would fail next, also after a fix, is left open."""
     if record_id is None and chosen is None and read.findings:
         chosen = 0
     finding = read.findings[chosen] if chosen is not None and record_id is None else None
@@ -293,7 +295,7 @@ def report(
         unexplained=read.unexplained,
     )
     if record is None:
-        return _without_record(base, knowledge)
+        return _without_record(base, knowledge, walk)
     facts = _facts(
         record,
         finding,
@@ -314,11 +316,20 @@ def report(
         side=side,
         config=config,
         status=_status(record, outcome),
-        next=fails_next(config, knowledge, {record.id}),
-        dangers=dangers(config, knowledge, {record.id}),
         related=relations(record, knowledge),
     )
-    return _with_fixes(done, record, outcome, knowledge)
+    if walk:
+        done = _walked(done, knowledge, {record.id})
+    return _with_fixes(done, record, outcome, knowledge if walk else None)
+
+
+def _walked(done: Report, knowledge: Knowledge, known: set[str]) -> Report:
+    assert done.config is not None  # noqa: S101
+    return replace(
+        done,
+        next=fails_next(done.config, knowledge, known),
+        dangers=dangers(done.config, knowledge, known),
+    )
 
 
 def _status(record: Record, outcome: Outcome) -> str:
@@ -345,19 +356,17 @@ def _answered(answers: Mapping[str, object]) -> list[Value]:
     return found
 
 
-def _without_record(base: Report, knowledge: Knowledge) -> Report:
+def _without_record(base: Report, knowledge: Knowledge, walk: bool) -> Report:
     side = _side_of_finding(base.finding, base.sources)
     config = configuration(None, {}, base.values, side, base.release.candidates)
-    return replace(
-        base,
-        side=side,
-        config=config,
-        next=fails_next(config, knowledge, set()),
-        dangers=dangers(config, knowledge, set()),
-    )
+    done = replace(base, side=side, config=config)
+    return _walked(done, knowledge, set()) if walk else done
 
 
-def _with_fixes(done: Report, record: Record, outcome: Outcome, knowledge: Knowledge) -> Report:
+def _with_fixes(
+    done: Report, record: Record, outcome: Outcome, knowledge: Knowledge | None
+) -> Report:
+    """``knowledge``: to ask what a fix would run into; None asks nothing."""
     if not isinstance(outcome, Cause) or done.config is None:
         return done
     offered: list[OfferedFix] = []
@@ -366,7 +375,9 @@ def _with_fixes(done: Report, record: Record, outcome: Outcome, knowledge: Knowl
         if isinstance(one, NotOffered):
             withheld.append(one)
             continue
-        breaks = newly_broken(record, done.config, one.values, knowledge, done.next)
+        breaks = (
+            newly_broken(record, done.config, one.values, knowledge, done.next) if knowledge else ()
+        )
         offered.append(replace(_rewritten(one, done), breaks=breaks))
     offered.sort(key=lambda one: (one.fix.proof.level == "unproven", bool(one.breaks)))
     return replace(done, fixes=tuple(offered), withheld=tuple(withheld))

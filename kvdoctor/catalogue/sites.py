@@ -315,6 +315,11 @@ class Sites:
         ]
         return tuple(sorted(found, key=lambda one: one.line))
 
+    def has_function(self, path: str, function: str) -> bool:
+        """Whether any release has an error in that function ("Class.method" or its last part)."""
+        places = self._of_path(path)
+        return any(function in (place.function, place.qualified) for place in places)
+
     def similar(self, message: str, limit: int = 5) -> tuple[SiteHit, ...]:
         """The sites whose words are most like the message's: a guess, never an identification."""
         from kvdoctor.text.likeness import nearest

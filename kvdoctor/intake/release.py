@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from kvdoctor.data import dataclass
 from kvdoctor.intake.lazy import Lazy
@@ -13,6 +14,8 @@ from kvdoctor.record import Wrapper
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
+
+    from kvdoctor.text.template import Pattern
 else:
     Protocol = object
 
@@ -105,9 +108,7 @@ def _banner(lines: Sequence[Line], banners: Sequence[str]) -> Release | None:
     """The version that the first banner states."""
     if not banners:
         return None
-    from kvdoctor.text.template import Pattern
-
-    patterns = [(Pattern.compile(banner), _mark(banner)) for banner in banners]
+    patterns = _patterns(tuple(banners))
     for line in lines:
         for pattern, mark in patterns:
             if mark not in line.text:
@@ -118,6 +119,13 @@ def _banner(lines: Sequence[Line], banners: Sequence[str]) -> Release | None:
             if found:
                 return Release(found[1], (found[1],), "banner", found[2], line.number)
     return None
+
+
+@lru_cache(maxsize=4)
+def _patterns(banners: tuple[str, ...]) -> tuple[tuple[Pattern, str], ...]:
+    from kvdoctor.text.template import Pattern
+
+    return tuple((Pattern.compile(banner), _mark(banner)) for banner in banners)
 
 
 def _mark(template: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kvdoctor.errors import did_you_mean
@@ -45,6 +46,7 @@ def _related(record: Record, knowledge: Knowledge) -> Iterator[Note]:
             yield Note("related-missing", path, f"no record is called {owner!r}", remedy)
 
 
+@lru_cache(maxsize=8192)
 def _bare(message: str) -> str:
     """A message whatever its holes are called and however it is spaced."""
     ways = [
@@ -54,6 +56,7 @@ def _bare(message: str) -> str:
     return "\n".join(sorted(ways))
 
 
+@lru_cache(maxsize=8192)
 def _identity(entry: Identify) -> tuple[str, ...]:
     return (
         _bare(entry.message),
@@ -121,6 +124,6 @@ def _places(record: Record, tree: Mapping[str, Any], knowledge: Knowledge) -> It
         return
     for index, one in enumerate(record.seen_in):
         path, _, function = one.raised_in.partition(":")
-        if path.startswith("vllm/") and not knowledge.sites.in_function(path, function):
+        if path.startswith("vllm/") and not knowledge.sites.has_function(path, function):
             say = f"the catalogue has no error in {one.raised_in!r}"
             yield warning("unknown-place", ("seen_in", index, "raised_in"), say)

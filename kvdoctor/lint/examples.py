@@ -39,12 +39,12 @@ def run(example: Example, knowledge: Knowledge, record_id: str) -> Report:
         answers.setdefault(RELEASE, example.vllm)
     if not example.log.strip():
         none = read_sources([], knowledge)
-        return report(none, knowledge, record_id=record_id, answers=answers)
+        return report(none, knowledge, record_id=record_id, answers=answers, walk=False)
     source = Source(read(example.log, "example", knowledge=knowledge.reading))
     found = read_sources([source], knowledge)
     if not found.findings:
         found = replace(found, findings=found.notices)
-    return report(found, knowledge, answers=answers)
+    return report(found, knowledge, answers=answers, walk=False)
 
 
 def _owner(shown: Report) -> str:
