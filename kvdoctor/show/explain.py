@@ -184,7 +184,7 @@ def info(knowledge: Knowledge) -> dict[str, Any]:
             one.combinations for found in agreed.values() for one in found
         ),
         "fixes": levels,
-        "rerun": sum(
+        "provoked": sum(  # records of which a failure was provoked in a real vLLM and cured
             any(fix.proof.level == "rerun" for fix in _offered(record)) for record in records
         ),
         "sites": len(knowledge.sites),
@@ -210,6 +210,7 @@ def info_text(found: Mapping[str, Any]) -> str:
         f"  records    {found['records']} ({found['private_records']} private)",
         f"  guards     {found['guards']}, {found['guards_compared']} compared with vLLM's own",
         f"  fixes      {fixes}",
+        f"  provoked   failures of {found['provoked']} records, in a real vLLM, and cured",
         f"  sites      {found['sites']} in {len(releases)} releases"
         + (f" ({releases[0]} to {releases[-1]})" if releases else ""),
         f"  model      {found['language_model']}",
