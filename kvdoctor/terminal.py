@@ -45,7 +45,7 @@ def wants_colour() -> bool:
 def can_encode(text: str) -> bool:
     """Whether standard output's encoding has these characters."""
     try:
-        text.encode(sys.stdout.encoding or "ascii")
+        text.encode(getattr(sys.stdout, "encoding", "") or "ascii")
     except (UnicodeEncodeError, LookupError):
         return False
     return True

@@ -17,7 +17,7 @@ from kvdoctor.knowledge import Knowledge
 from kvdoctor.report import Report, Source, input_spec
 from kvdoctor.session import State
 from kvdoctor.show.plain import report_text
-from kvdoctor.terminal import clean, has_controlling_terminal, is_terminal
+from kvdoctor.terminal import can_encode, clean, has_controlling_terminal, is_terminal
 
 STATUS_CODES = {"cause": 0, "asks": 3, "no_cause": 1, "no_match": 1, "broken": 2}
 
@@ -67,7 +67,7 @@ def _draw(shown: Report) -> None:
     """The drawings below the report, where the values for one are known."""
     from kvdoctor.show.pictures import pictures
 
-    plain_signs = not (sys.stdout.encoding or "").lower().startswith("utf")
+    plain_signs = not can_encode("█─")
     chosen = shown.fixes[0].fix.id if shown.fixes else ""
     page = pictures(shown, plain_signs, chosen)
     if page:
