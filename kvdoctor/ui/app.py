@@ -190,6 +190,7 @@ class KvdoctorApp(Actions, App[int]):
             return
         finally:
             self._adding_side = False
+        self.pending = ()  # the text as it came is not needed any more
         gc.freeze()  # a long log is many objects: no later collection need look at them again
         self.call_from_thread(self.take, fresh)
 

@@ -40,6 +40,7 @@ def launch(options: argparse.Namespace) -> int:
         answers=answers_of(options.sets),
         ascii_only=options.ascii,
     )
+    del pending  # the application lets go of a long log as soon as it is read
     if _is_light():
         from kvdoctor.ui.themes import LIGHT, take
 
