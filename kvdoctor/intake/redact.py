@@ -19,20 +19,25 @@ _TOKENS = Lazy(
     r"|(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"
     r"|AIza[A-Za-z0-9_-]{30,60}|ya29\.[A-Za-z0-9_-]{20,500}"
     r"|nvapi-[A-Za-z0-9_-]{16,200}|rpa_[A-Za-z0-9]{20,100}|r8_[A-Za-z0-9]{20,100}"
-    r"|xox[abeprs]-[A-Za-z0-9-]{10,200}"
+    r"|xox[abeprs]-[A-Za-z0-9-]{10,200}|pypi-[A-Za-z0-9_-]{20,300}|npm_[A-Za-z0-9]{20,100}"
+    r"|hv[sbr]\.[A-Za-z0-9_-]{16,300}|do[opr]_v1_[a-f0-9]{30,100}|tskey-[a-z]{2,20}-[A-Za-z0-9-]{8,100}"
+    r"|SG\.[A-Za-z0-9_-]{10,60}\.[A-Za-z0-9_-]{10,100}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,200}"
+    r"|whsec_[A-Za-z0-9]{16,200}"
+    r"|(?<=hooks\.slack\.com/services/)[A-Za-z0-9/_-]{16,200}"
     r"|eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,8000}(?:\.[A-Za-z0-9_-]{0,4000})?"
     r")"
 )
 _TOKEN_MARKS = (
     "hf_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "AKIA", "ASIA",
-    "AIza", "ya29.", "nvapi-", "rpa_", "r8_", "xox", "eyJ",
+    "AIza", "ya29.", "nvapi-", "rpa_", "r8_", "xox", "eyJ", "pypi-", "npm_", "hvs.", "hvb.", "hvr.",
+    "_v1_", "tskey-", "SG.", "k_live_", "k_test_", "whsec_", "hooks.slack.com",
 )  # fmt: skip
 
 # A name that says its value is secret, then the value: NAME=value, "name": "value", --name value.
 _NAMED = Lazy(
     r"(?P<head>(?:api[_-]?key|secret[_-]?(?:access[_-]?)?key|access[_-]?key(?:[_-]?id)?"
     r"|(?:hf|hub|api|auth|access|refresh|session|bearer)[_-]?token|passw(?:or)?d|passphrase"
-    r"|(?:client|app|aws)[_-]?secret|private[_-]?key|credentials?)"
+    r"|(?:client|app|aws)[_-]?secret|(?:private|account)[_-]?key|client-key-data|credentials?)"
     r"(?![A-Za-z])[\w-]{0,20}(?:\\?[\"'])?(?:\s{0,3}[=:]\s{0,3}|\s{1,3}(?=\S)))"
     r"(?P<open>\[?\\?[\"']?)(?P<value>[^\s\"'\\,;&)\]}<>]{4,2000})",
     re.IGNORECASE,
@@ -41,8 +46,20 @@ _NAMED_MARKS = (
     "pi_key", "pi-key", "pikey", "ccess_key", "ccess-key", "ccesskey", "vate_key", "vate-key",
     "ecret", "assw", "assphrase", "hf_token", "hf-token", "hub_token", "auth_token", "auth-token",
     "esh_token", "ccess_token", "ccess-token", "api_token", "api-token", "ssion_token",
-    "rer_token", "redential",
+    "rer_token", "redential", "ount_key", "ountkey", "ount-key", "t-key-data", "authtoken",
 )  # fmt: skip
+# Names that only betray a secret by the form of its value: GITLAB_TOKEN=…, X-Vault-Token: …,
+# token: … of a kubeconfig, "auth": "…" of a docker configuration.
+_MIXED = Lazy(
+    r"(?P<head>(?:\b[A-Z][A-Z0-9_]{0,60}_(?:TOKEN|SECRET|PASS|PASSWORD)|[Xx]-[A-Za-z-]{0,30}[Tt]oken"
+    r"|^[ \t]{0,40}token(?=:)|_authToken|\"auth\")(?:\\?[\"'])?\s{0,3}[=:]\s{0,3}\\?[\"']?)"
+    r"(?P<value>(?=[^\s\"']{0,400}[0-9])(?=[^\s\"']{0,400}[A-Za-z])[A-Za-z0-9._~+/=-]{12,4000})"
+)
+_MIXED_MARKS = ("_token", "_secret", "_pass", "token:", "token=", 'token"', "authtoken", '"auth"')
+_COOKIE = Lazy(
+    r"(?i)(?P<head>\b(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?)(?P<value>[^\s\"'=]{1,100}="
+    r"[^\"'\n]{4,4000})"
+)
 _BEARER = Lazy(
     r"(?i)(?P<head>\b(?:bearer|basic)\s{1,3}|x-api-key\s{0,3}[:=]\s{0,3}[\"']?)"
     r"(?P<value>[A-Za-z0-9._~+/=-]{8,4000})"
@@ -88,6 +105,8 @@ class _Redactor:
             (("earer ", "asic ", "pi-key"), _BEARER),
             (("x-amz-", "&sig", "?sig", "token=", "ignature="), _SIGNED),
             (_NAMED_MARKS, _NAMED),
+            (_MIXED_MARKS, _MIXED),
+            (("ookie:", "ookie=", 'ookie"', "ookie'"), _COOKIE),
         ):
             present = tuple(mark for mark in marks if mark.encode() in low)
             text = self._on_lines(text, present, pattern)
