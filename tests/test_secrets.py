@@ -24,8 +24,8 @@ SECRETS = {  # text → the part that must not be there any more
     "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE": "AKIAIOSF",
     "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY": "wJalrXUtn",
     f"AWS_SESSION_TOKEN=FwoGZXIvYXdzEBYaD{AB}": AB,
-    '{"private_key":"-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANB\\n-----END PRIVATE KEY-----\\n"}': "MIIEvQIBADANB",
-    "https://x.blob.core.windows.net/c?sv=2022-11-02&sig=AbCdEfGh%2Fijkl%3D&se=2025": "AbCdEfGh%2F",  # noqa: E501
+    '{"private_key":"-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANB\\n-----END PRIVATE KEY-----\\n"}': "MIIEvQIBADANB",  # noqa: E501
+    "https://x.blob.core.windows.net/c?sv=2022-11-02&sig=AbCdEfGh%2Fijkl%3D&se=2025": "AbCdEfGh%2F",
     f"DefaultEndpointsProtocol=https;AccountName=x;AccountKey={AB}==;EndpointSuffix=y": AB,
     "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabcdef\n-----END RSA PRIVATE KEY-----": "MIIEow",
     "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\n-----END OPENSSH PRIVATE KEY-----": "b3Blb",
