@@ -156,7 +156,10 @@ def _bound(part: str, text: str) -> Bound:
     found = key(release[:-2] if wild else release)
     if found is None:
         raise ExpressionError(f"{release!r} in the release range {text!r} is not a version")
-    prefix = tuple(int(number) for number in release[:-2].split(".")) if wild else ()
+    numbers = release[:-2].split(".") if wild else []
+    if not all(map(_is_number, numbers)):
+        raise ExpressionError(f"{part!r}: .* follows plain numbers only")
+    prefix = tuple(map(int, numbers))
     return Bound(operator, release, found, prefix)
 
 

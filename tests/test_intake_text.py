@@ -394,3 +394,8 @@ def test_a_message_that_goes_on_indented_below_its_first_line_is_not_turned_roun
     assert [one.message for one in paste.failures] == [
         "a message that is long,\n  (and goes on below"
     ]
+
+
+def test_redrawn_lines_inside_a_json_record_are_lines_of_their_own() -> None:
+    paste = read('{"textPayload": "web | 10%\\r20%\\rERROR done\\r\\n"}\n' * 2)
+    assert not any("\r" in line.shown or "\r" in line.text for line in paste.lines)

@@ -60,3 +60,9 @@ def test_a_range_covers_all_some_or_none_of_the_candidates() -> None:
 def test_a_range_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(ExpressionError):
         parse_range(text)
+
+
+@pytest.mark.parametrize("text", ["4-410.*", "1.2rc1.*", "==0.x.*"])
+def test_a_star_follows_plain_numbers_only(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        parse_range(text)

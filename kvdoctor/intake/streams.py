@@ -431,12 +431,14 @@ def _add_unwrapped(
     )
     text = plain(record.text)
     if record.partial and "\n" not in text:
-        _hold(out, Line(number, shown or text, text))
+        _hold(out, Line(number, shown or text.replace("\r", " "), text))
         return
     if out.pending is not None:
         text, out.pending = "".join([*out.parts, text]), None
+    if "\r" in text:  # line ends, and redrawn lines of a progress bar
+        text = "\n".join(line.rstrip("\r").replace("\r", "\n") for line in text.split("\n"))
     for line in text.split("\n"):
-        line = _SPELLED_END.sub("", line.rstrip("\r"))
+        line = _SPELLED_END.sub("", line)
         _add_slow(out, number, line, line, known, base, depth)
 
 
