@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvdoctor.errors import RecordError
-from kvdoctor.text.template import Hit, Pattern, PatternIndex, skeleton_of
+from kvdoctor.text.template import Hit, Pattern, PatternIndex, Skeleton, skeleton_of
 
 HEADS = (
     "Heterogeneous TP needs replicated KV heads on both sides. "
@@ -360,3 +360,19 @@ def test_a_long_beginning_names_a_message_even_when_it_ends_in_a_value() -> None
     assert hit is not None
     assert (hit.complete, hit.holes["length"]) == (False, "128000")
     assert pattern.match("To serve at least one request (128000),") is None
+
+
+@pytest.mark.parametrize("end", ["", "}b", "…x", "truncated.x"])
+def test_a_tail_of_dots_costs_no_more_than_other_text(end: str) -> None:
+    started = time.process_time()
+    for _ in range(20):
+        Skeleton("x " + "." * 200 + end)
+    assert time.process_time() - started < 1.0
+
+
+@pytest.mark.parametrize(
+    "mark", ["...", "....", "…", "... truncated", "[truncated]", "...truncated...", "(truncated..."]
+)
+def test_every_mark_of_truncation_is_left_out_of_the_length(mark: str) -> None:
+    text = Skeleton(f"the block size {mark}")
+    assert text.chars[: text.kept] == "theblocksize"

@@ -38,7 +38,10 @@ _NUMBER = {
     "number": re.compile(r"[-+]?\d{1,30}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,3})?"),
 }
 _Spot = tuple[int, int, int]  # index of a literal, its start and end in the skeleton
-_ELLIPSIS = re.compile(r"(?:\.{3,}|\u2026|[\[(<]?(?:\.{3})?truncated\.*[\])>]?)+$")
+# Dots are taken all at once: parted in every possible way they would cost exponential time.
+_ELLIPSIS = re.compile(
+    r"(?:\.{3,}(?!\.)|\u2026|[\[(<]?(?:(?<!\.)\.{3})?truncated\.*(?!\.)[\])>]?)+$"
+)
 
 
 class Skeleton:
