@@ -179,7 +179,8 @@ class LogScan:
         excerpt = b""
         if self.tally.is_new(trouble):
             start = text.rfind(b"\n", 0, max(0, at - 2000)) + 1
-            excerpt = text[start : at + 24000]
+            end = text.rfind(b"\n", at, at + 24000) + 1  # half a frame would contradict the banner
+            excerpt = text[start : end or at + 24000]
         new = self.tally.add(trouble, line + 1, process, pod, time, excerpt)
         if new is not None and self.told is not None:
             self.told(new, self)
