@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from kvdoctor.data import dataclass, field
-from kvdoctor.diagnose import Cause, unknown_inputs
+from kvdoctor.decide import Cause, unknown_inputs
 from kvdoctor.expression import UNKNOWN, parse
 from kvdoctor.proof.results import compared
 from kvdoctor.reach import RELEASE_INPUT, parse_for, types_of, with_derived

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kvdoctor.data import dataclass, field, replace
-from kvdoctor.diagnose import (
+from kvdoctor.decide import (
     NOT_KNOWN,
     OTHER,
     Asks,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kvdoctor.data import dataclass, field, replace
-from kvdoctor.diagnose import NOT_KNOWN, Asks, coerce
+from kvdoctor.decide import NOT_KNOWN, Asks, coerce
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.report import Read, Report, Source, input_spec, read_sources, report
 from kvdoctor.values.value import Value

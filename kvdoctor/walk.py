@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kvdoctor.data import dataclass
-from kvdoctor.diagnose import OTHER, Cause, Facts, diagnose, gather
+from kvdoctor.decide import OTHER, Cause, Facts, diagnose, gather
 from kvdoctor.fix import Verdict, guard_verdict
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.reach import Reach, can_touch, parse_for, read_parts, with_derived

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from kvdoctor.diagnose import Cause, Facts, types_of, with_derived
+from kvdoctor.decide import Cause, Facts, types_of, with_derived
 from kvdoctor.expression import parse
 from kvdoctor.fix import Fix, offers
 from kvdoctor.record import Check, Input, Record

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kvdoctor.diagnose import Cause
+from kvdoctor.decide import Cause
 from kvdoctor.intake import read
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.load import load

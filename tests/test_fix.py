@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from made_up import WIDGET
 
-from kvdoctor.diagnose import Cause, diagnose, gather
+from kvdoctor.decide import Cause, diagnose, gather
 from kvdoctor.fix import Fix, NotOffered, guard_verdict, offers
 from kvdoctor.record import Compared, FixProof, Guard, Record
 from kvdoctor.values.value import Values

@@ -282,7 +282,7 @@ def test_a_single_record_that_a_narrow_terminal_broke_is_joined() -> None:
     head = "(Worker_DP0 pid=28) ERROR 10-16 17:22:56 [side.py:815] "
     whole = head + "RuntimeError: engine mismatch. Expected 46126a31-6b81-435d-a116, received 9b1c."
     other = head.replace("815", "827")
-    broken = f"{whole[:100]}\n{whole[100:]}\n{head.replace('815', '827')}Handshake failed\n"
+    broken = f"{whole[:100]}\n{whole[100:]}\n{other}Handshake failed\n"
     found = read(broken).failures
     assert [one.message for one in found] == [whole.partition("RuntimeError: ")[2]]
 

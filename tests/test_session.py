@@ -5,7 +5,7 @@ from dataclasses import replace
 from made_up import MISSING, WIDGET, knowledge
 
 from kvdoctor import session
-from kvdoctor.diagnose import Asks, Cause
+from kvdoctor.decide import Asks, Cause
 from kvdoctor.intake import read
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.record import Input

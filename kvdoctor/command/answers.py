@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kvdoctor.diagnose import NOT_KNOWN
+from kvdoctor.decide import NOT_KNOWN
 from kvdoctor.errors import did_you_mean
 from kvdoctor.report import Report
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from kvdoctor import session
-from kvdoctor.diagnose import NOT_KNOWN
+from kvdoctor.decide import NOT_KNOWN
 from kvdoctor.errors import InputError
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.report import Report, Source, input_spec

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kvdoctor import session
 from kvdoctor.data import asdict, replace
-from kvdoctor.diagnose import Cause
+from kvdoctor.decide import Cause
 from kvdoctor.history.entry import Entry, Outcome, Packed, Place, clear, cleared, pack, unpack
 from kvdoctor.history.store import Store
 from kvdoctor.intake import read

@@ -77,7 +77,7 @@ def _positive(record: Record, example: Example, shown: Report, path: Path) -> It
 
 
 def _outcome(example: Example, shown: Report, path: Path) -> Iterator[Note]:
-    from kvdoctor.diagnose import Asks, Cause
+    from kvdoctor.decide import Asks, Cause
 
     outcome = shown.outcome
     got = outcome.check.id if isinstance(outcome, Cause) else ""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kvdoctor.data import dataclass
-from kvdoctor.diagnose import Cause
+from kvdoctor.decide import Cause
 from kvdoctor.intake import read
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.report import Report, Source, read_sources, report

@@ -7,7 +7,7 @@ come at any time.
 from __future__ import annotations
 
 from kvdoctor import __version__
-from kvdoctor.diagnose import Broken, Cause
+from kvdoctor.decide import Broken, Cause
 from kvdoctor.fix import NotOffered
 from kvdoctor.identity import Place
 from kvdoctor.knowledge import Knowledge

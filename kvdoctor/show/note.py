@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from kvdoctor import __version__
-from kvdoctor.diagnose import Cause
+from kvdoctor.decide import Cause
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match
 from kvdoctor.report import Report

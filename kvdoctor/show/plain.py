@@ -8,7 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
-from kvdoctor.diagnose import Broken, Cause, NoCause
+from kvdoctor.decide import Broken, Cause, NoCause
 from kvdoctor.fix import Proof
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Evidence, Match

@@ -8,7 +8,7 @@ from textwrap import wrap
 
 from textual.content import Content
 
-from kvdoctor.diagnose import Asks, Branch, Broken, Cause, NoCause
+from kvdoctor.decide import Asks, Branch, Broken, Cause, NoCause
 from kvdoctor.fix import Proof
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Evidence, Match

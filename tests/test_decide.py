@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from made_up import WIDGET
 
-from kvdoctor.diagnose import Asks, Broken, Cause, Facts, NoCause, coerce, diagnose, gather
+from kvdoctor.decide import Asks, Broken, Cause, Facts, NoCause, coerce, diagnose, gather
 from kvdoctor.record import Input
 from kvdoctor.values.value import Value, Values
 
