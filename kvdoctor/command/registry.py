@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 MODULES: dict[str, str] = {
+    "export": "kvdoctor.command.export",
     "history": "kvdoctor.command.history",
     "prove": "kvdoctor.command.proving",
     "scan": "kvdoctor.command.scan",
