@@ -37,6 +37,10 @@ def add(commands: Commands) -> None:
     scan.add_argument("--out", metavar="FILE", help="with --open: write the lines around it")
     scan.add_argument("--thorough", action="store_true", help="read every line (slow)")
     scan.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default 1)")
+    scan.add_argument(
+        "--engine", choices=("local", "ray"), default="local", help="ray: on a Ray cluster"
+    )
+    scan.add_argument("--ray-address", default="auto", metavar="HOST:PORT")
     scan.add_argument("--no-extra", action="store_true", help="without the optional search engine")
     scan.add_argument("--no-progress", action="store_true", help="no progress bar")
     scan.add_argument(
@@ -63,6 +67,7 @@ def run(options: argparse.Namespace) -> int:
             paths, knowledge, thorough=options.thorough, compiled=not options.no_extra,
             since=options.since, until=options.until, jobs=options.jobs,
             folders=options.knowledge, watch=watch,
+            engine="ray" if options.engine == "ray" else "", address=options.ray_address,
         )  # fmt: skip
     finally:
         if bar is not None:

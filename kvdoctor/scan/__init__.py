@@ -32,16 +32,26 @@ def scan(
     jobs: int = 1,
     folders: Sequence[str] = (),
     watch: Watch | None = None,
+    engine: str = "",
+    address: str = "auto",
 ) -> ScanResult:
     """Scan files, folders, globs and "-".
 
     ``thorough`` reads every line with the ordinary pipeline; ``compiled=False`` leaves the optional
     search engine out. ``since`` and ``until`` are times as a log writes them. ``jobs`` processes
-    share the files; they load the knowledge anew, with the private ``folders``.
+    share the files; they load the knowledge anew, with the private ``folders``. ``engine="ray"``:
+    on the Ray cluster at ``address``, with ``jobs`` workers, also ``s3://`` and the like.
     Raises InputError for a path that names nothing and for a time that cannot be read."""
     settings: dict[str, Any] = {
         "thorough": thorough, "compiled": compiled, "since": limit(since), "until": limit(until),
     }  # fmt: skip
+    if engine == "ray":
+        from kvdoctor.scan.cluster import expand_remote, in_cluster, is_remote
+
+        local = expand([one for one in paths if not is_remote(one)])
+        files = [*local, *expand_remote([one for one in paths if is_remote(one)])]
+        spread = in_cluster(files, settings, tuple(folders), address=address, workers=max(2, jobs))
+        return merge(spread, thorough=thorough)
     files = expand(paths)
     if jobs > 1:
         from kvdoctor.scan.jobs import in_processes

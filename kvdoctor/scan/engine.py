@@ -9,7 +9,7 @@ from kvdoctor.data import replace
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Trouble
 from kvdoctor.scan import words
-from kvdoctor.scan.inputs import PIECE, Progress, is_binary, pieces
+from kvdoctor.scan.inputs import PIECE, Opener, Progress, is_binary, pieces
 from kvdoctor.scan.picking import Picker, Stretch
 from kvdoctor.scan.reading import Reader, Seen
 from kvdoctor.scan.result import Partial
@@ -202,13 +202,15 @@ def scan_file(
     until: str = "",
     watch: Watch | None = None,
     piece: int = 0,
+    opener: Opener | None = None,
 ) -> Partial:
-    """Scan one file ("-" is standard input). Never raises for what the file holds: what cannot be
-    read is told in the notes of the result, ``unread`` when nothing could."""
+    """Scan one file ("-" is standard input; ``opener`` opens what is no local file). Never raises
+    for what the file holds: what cannot be read is told in the notes of the result, ``unread``
+    when nothing could."""
     progress = Progress()
     scan = LogScan(knowledge, name, thorough=thorough, compiled=compiled, since=since, until=until)
     size = piece or (THOROUGH_PIECE if thorough else PIECE)
-    for one in pieces(name, progress, size):
+    for one in pieces(name, progress, size, opener):
         if not scan.bytes and not scan.head and is_binary(one):
             progress.notes.append("binary: not a log")
             break

@@ -6,7 +6,7 @@ import codecs
 import glob
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
@@ -54,12 +54,22 @@ def expand(paths: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def open_log(name: str, progress: Progress, closing: ExitStack) -> IO[bytes]:
-    """The text of a file or of standard input, unpacked. Raises OSError or InputError."""
-    if name == "-":
+Opener = Callable[[], "IO[bytes]"]  # opens a text that is no local file; it can seek
+
+
+def open_log(
+    name: str, progress: Progress, closing: ExitStack, opener: Opener | None = None
+) -> IO[bytes]:
+    """The text of a file or of standard input, unpacked; ``opener`` opens what is neither.
+    Raises OSError or InputError."""
+    if opener is not None:
+        raw: IO[bytes] = closing.enter_context(opener())
+        head = raw.read(8)
+        raw.seek(0)
+    elif name == "-":
         if sys.stdin is None:
             raise InputError("standard input is closed", remedy="give a FILE")
-        raw: IO[bytes] = sys.stdin.buffer
+        raw = sys.stdin.buffer
         head = getattr(raw, "peek", lambda _: b"")(8)[:8]
     else:
         if not Path(name).is_file():
@@ -97,11 +107,13 @@ def _unpacked(raw: IO[bytes], kind: str, name: str) -> IO[bytes]:
     return opener(raw, "rb")  # type: ignore[no-any-return]
 
 
-def pieces(name: str, progress: Progress, size: int = PIECE) -> Iterator[bytes]:
+def pieces(
+    name: str, progress: Progress, size: int = PIECE, opener: Opener | None = None
+) -> Iterator[bytes]:
     """The text of ``name`` as pieces of whole lines; what cannot be read becomes a note."""
     with ExitStack() as closing:
         try:
-            stream = open_log(name, progress, closing)
+            stream = open_log(name, progress, closing, opener)
         except (OSError, InputError, ValueError) as error:
             progress.notes.append(f"not read: {getattr(error, 'strerror', None) or error}")
             return
