@@ -90,7 +90,10 @@ def read_lines(paste: Paste, table: Table) -> list[Server]:
         if not spec.vllm or not candidates or releases.covers(spec.vllm, candidates) != "none"
     )
     by_anchor = _by_anchor(specs)
+    shortest = min((len(word) for word, _ in by_anchor), default=0)
     for message in _messages(paste):
+        if len(message.text) < shortest:
+            continue
         head = message.text[:HEAD]
         found = {index for word, lines in by_anchor if word in head for index in lines}
         for index in sorted(found):

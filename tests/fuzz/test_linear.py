@@ -83,6 +83,8 @@ def test_twice_the_text_takes_twice_the_time_and_a_megabyte_about_a_second(name:
     text = make(2 * SIZE)
     small, large = spent(make(SIZE)), spent(text)
     limit = 1.0 + len(text) / 1e6 + SECONDS_FOR_A_LINE * text.count("\n")
+    if large > limit * slowness():  # once more before an accusation: the machine may be busy
+        large = min(large, spent(text))
     assert large < limit * slowness()
     if large > FLOOR and large > TIMES_TWO * small:
         again = spent(make(4 * SIZE))  # once more before an accusation: the machine may be busy
