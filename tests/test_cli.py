@@ -307,3 +307,16 @@ def test_a_note_can_hide_the_hosts() -> None:
     hidden = run("diagnose", "-", "--note", "plain", "--hide-hosts", stdin=data).stdout
     assert "10.1.2.3" in open_
     assert "10.1.2.3" not in hidden
+
+
+def test_a_private_record_is_proven_only_with_trust(tmp_path: Path) -> None:
+    shipped = Path(__file__).parents[1] / "knowledge" / "records"
+    text = next(shipped.rglob("moriio-tp-sizes-positive.yaml")).read_text("utf-8")
+    (tmp_path / "my-record.yaml").write_text(
+        text.replace("id: moriio-tp-sizes-positive", "id: my-record", 1), "utf-8"
+    )
+    done = run("prove", "my-record", "--knowledge", str(tmp_path))
+    assert done.returncode == USAGE
+    assert "--trust" in done.stderr
+    trusted = run("prove", "my-record", "--trust", "--knowledge", str(tmp_path))
+    assert "private" not in trusted.stderr

@@ -10,6 +10,8 @@ import random
 import stat
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -391,3 +393,18 @@ def test_the_comparison_says_when_it_is_skipped() -> None:
     )
     assert done.returncode == 0
     assert "SKIPPED" in done.stdout
+
+
+def test_a_stop_ends_the_other_process(tmp_path: Path) -> None:
+    """An interpreter that never answers is ended when nobody waits for it any more."""
+    slow = tmp_path / "python"
+    slow.write_text("#!/bin/sh\necho $$ > " + str(tmp_path / "pid") + "\nexec sleep 600\n")
+    slow.chmod(0o755)
+    stop = threading.Event()
+    threading.Timer(1.0, stop.set).start()
+    begun = time.monotonic()
+    reply = ask(str(slow), [], seconds=60, stop=stop)
+    assert reply.failure == "stopped"
+    assert time.monotonic() - begun < 20
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)

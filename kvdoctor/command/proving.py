@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 from kvdoctor.command.inputs import answers_of, load_knowledge, record_named, sources_of
@@ -19,20 +20,37 @@ if TYPE_CHECKING:
     from kvdoctor.command.registry import Commands
 
 PROVEN, NOT_PROVEN, CANNOT_ASK, NEEDS_ANSWERS = 0, 1, 2, 3
-CANNOT = frozenset({"no-vllm", "no-import", "timeout", "no-caller", "unfit"})
+CANNOT = frozenset({"no-vllm", "no-import", "timeout", "stopped", "no-caller", "unfit"})
 
 
-def run_for(shown: Report, fix: Fix, python: str = "", seconds: float = 180.0) -> ProofRun:
+def run_for(
+    shown: Report,
+    fix: Fix,
+    python: str = "",
+    seconds: float = 180.0,
+    stop: threading.Event | None = None,
+) -> ProofRun:
     """Ask the guard about the values of the report and those after the fix."""
     assert shown.record is not None and shown.outcome is not None  # noqa: S101
     return prove(
-        shown.record, dict(shown.outcome.values), dict(fix.values), python=python, seconds=seconds
+        shown.record, dict(shown.outcome.values), dict(fix.values),
+        python=python, seconds=seconds, stop=stop,
+    )  # fmt: skip
+
+
+def prove_fix(shown: Report, fix: Fix, stop: threading.Event | None = None) -> str:
+    """What the screen shows: the outcome and how it was found. A private record is not proven from
+    the screen: it says what is run, and somebody else may have written it."""
+    if shown.record is not None and shown.record.private:
+        return f"NOT ASKED: {_private(shown.record.id)}"
+    return proof_text(run_for(shown, fix, stop=stop), fix)
+
+
+def _private(record: str) -> str:
+    return (
+        f"{record} is a private record, and it names what is run. Read it, then: "
+        f"kvdoctor prove {record} --trust"
     )
-
-
-def prove_fix(shown: Report, fix: Fix) -> str:
-    """What the screen shows: the outcome and how it was found."""
-    return proof_text(run_for(shown, fix), fix)
 
 
 def proof_text(run: ProofRun, fix: Fix) -> str:
@@ -64,6 +82,7 @@ def add(commands: Commands) -> None:
     )
     prove.add_argument("--seconds", type=int, default=180, help="time limit (default 180)")
     prove.add_argument("--json", action="store_true")
+    prove.add_argument("--trust", action="store_true", help="run what a private record names, too")
     prove.add_argument(
         "--knowledge", action="append", default=[], metavar="FOLDER", help="private records"
     )
@@ -74,6 +93,8 @@ def run(options: argparse.Namespace) -> int:
     knowledge = load_knowledge(options.knowledge)
     record_id = record_named(options.record, knowledge)
     record = knowledge.records[record_id]
+    if record.private and not options.trust:
+        raise InputError(_private(record_id), remedy="--trust runs it")
     options.prefill = options.decode = []
     sources = sources_of(options, knowledge)[0] if options.files else []
     shown = report(

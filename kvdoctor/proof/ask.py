@@ -7,7 +7,10 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from kvdoctor.data import dataclass, field
 
 RUNNER = Path(__file__).resolve().parent / "runner.py"
 CALLERS = RUNNER.parent / "callers"
+STEP = 0.2  # seconds after which a stop is heeded
 OFFLINE = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
@@ -29,8 +33,8 @@ _GUARD = re.compile(r"^@guard\((.*?)\)\s*^def ", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one run of the runner said. ``failure`` is "" or one of: start, timeout, no-import,
-    broken-off; ``detail`` then holds the end of what was printed."""
+    """What one run of the runner said. ``failure`` is "" or one of: start, timeout, stopped,
+    no-import, broken-off; ``detail`` then holds the end of what was printed."""
 
     vllm: str = ""
     file: str = ""
@@ -54,8 +58,10 @@ def ask(
     *,
     seconds: float,
     environment: Mapping[str, str] | None = None,
+    stop: threading.Event | None = None,
 ) -> Reply:
-    """Start the runner once for all calls. Never raises for what happens in the subprocess."""
+    """Start the runner once for all calls; ``stop`` ends it early. Never raises for what happens in
+    the subprocess."""
     env = {**(os.environ if environment is None else environment), **OFFLINE}
     with tempfile.TemporaryDirectory(prefix="kvdoctor-") as elsewhere:
         try:
@@ -74,20 +80,41 @@ def ask(
         except OSError as error:
             return Reply(failure="start", detail=str(error))
         try:
-            out, err = process.communicate(json.dumps({"calls": list(calls)}), timeout=seconds)
-        except subprocess.TimeoutExpired:
-            _end(process)
-            return Reply(failure="timeout", detail=f"no answer within {seconds:g} seconds")
+            said = _said(process, json.dumps({"calls": list(calls)}), seconds, stop)
         except BaseException:
             _end(process)
             raise
-    return _read(out, err, len(calls))
+    if isinstance(said, Reply):
+        return said
+    return _read(*said, len(calls))
+
+
+def _said(
+    process: subprocess.Popen[str], told: str, seconds: float, stop: threading.Event | None
+) -> tuple[str, str] | Reply:
+    """What the runner printed, or a reply that says why there is nothing."""
+    until = time.monotonic() + seconds
+    text: str | None = told
+    while True:
+        try:
+            return process.communicate(text, timeout=STEP if stop is not None else seconds)
+        except subprocess.TimeoutExpired:
+            text = None
+        if stop is not None and stop.is_set():
+            _end(process)
+            return Reply(failure="stopped", detail="stopped before it answered")
+        if time.monotonic() >= until:
+            _end(process)
+            return Reply(failure="timeout", detail=f"no answer within {seconds:g} seconds")
 
 
 def _end(process: subprocess.Popen[str]) -> None:
     """End the runner and everything that it started."""
     try:
-        os.killpg(process.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         process.kill()
     process.communicate()

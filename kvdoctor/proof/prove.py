@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kvdoctor.data import dataclass
 from kvdoctor.expression import UNKNOWN, parse
@@ -12,6 +12,9 @@ from kvdoctor.proof.interpreter import Found, find_python
 from kvdoctor.proof.recognise import Mark, marks_of
 from kvdoctor.record import Guard, Record
 from kvdoctor.releases import contains, is_release
+
+if TYPE_CHECKING:
+    import threading
 
 OUTCOMES = {
     "proven": "vLLM {vllm} raised this error with the values before and accepts the new ones.",
@@ -25,6 +28,7 @@ OUTCOMES = {
     "no-vllm": "No vLLM was found: {detail}",
     "no-import": "vLLM does not import there: {detail}",
     "timeout": "vLLM did not answer: {detail}",
+    "stopped": "The question was {detail}.",
 }
 
 
@@ -64,9 +68,11 @@ def prove(
     python: str = "",
     seconds: float = 180.0,
     environment: Mapping[str, str] | None = None,
+    stop: threading.Event | None = None,
 ) -> ProofRun:
     """Call the record's guards with the values ``before`` and ``after`` a fix (input -> value,
-    derived values included). Never raises for what the other interpreter does."""
+    derived values included). ``stop`` ends it early. Never raises for what the other interpreter
+    does."""
     guards = tuple(guard for guard in record.guards if guard.call)
     if not guards:
         return _run("no-caller", Found("", ""))
@@ -74,9 +80,10 @@ def prove(
     if not found.path:
         return _run("no-vllm", found, detail=found.how)
     calls = [_call(record, guard, [before, after]) for guard in guards]
-    reply = ask(found.path, calls, seconds=seconds, environment=environment)
+    reply = ask(found.path, calls, seconds=seconds, environment=environment, stop=stop)
     if reply.failure:
-        outcome = {"timeout": "timeout", "start": "no-vllm"}.get(reply.failure, "no-import")
+        named = {"timeout": "timeout", "stopped": "stopped", "start": "no-vllm"}
+        outcome = named.get(reply.failure, "no-import")
         return _run(outcome, found, reply, detail=_last_line(reply.detail))
     marks = marks_of(record.identify)
     pairs = [
