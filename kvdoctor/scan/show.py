@@ -57,16 +57,23 @@ def _row(number: int, row: Row) -> list[str]:
         span += f" .. {_safe(last.file) + ':' if last.file != first.file else 'line '}{last.line}"
         span += f" {last.time}" if last.time else ""
     lines.append(f"       {_safe(span, 300)}")
-    places = [(one.pod, one.process, one.count) for one in row.where if one.process or one.pod]
-    told = [
-        f"{' '.join(part for part in (pod, process) if part)} {count}x"
-        for pod, process, count in places[:MAX_NAMED]
-    ]
-    if len(places) > MAX_NAMED:
-        told.append(f"{len(places) - MAX_NAMED} more")
+    told = _places(row)
     if told:
         lines.append(f"       in {_safe(', '.join(told), 300)}")
     return lines
+
+
+def _places(row: Row) -> list[str]:
+    """Each process with its count; with the file where two files have one of the same name."""
+    places = [one for one in row.where if one.process or one.pod]
+    names = [" ".join(part for part in (one.pod, one.process) if part) for one in places]
+    told = []
+    for one, name in list(zip(places, names, strict=True))[:MAX_NAMED]:
+        file = f" ({one.file.rpartition('/')[2]})" if names.count(name) > 1 else ""
+        told.append(f"{name}{file} {one.count}x")
+    if len(places) > MAX_NAMED:
+        told.append(f"{len(places) - MAX_NAMED} more")
+    return told
 
 
 def _began(found: ScanResult) -> list[str]:
