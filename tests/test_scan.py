@@ -8,6 +8,7 @@ import json
 import lzma
 import pickle
 import random
+import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -205,3 +206,16 @@ def test_a_file_that_is_cut_into_parts_gives_what_it_gives_whole(tmp_path: Path)
     (made,) = in_processes([str(log)], shipped(), 3, settings, (), part=300_000)
     assert made.lines == whole.lines == log.read_bytes().count(b"\n")
     assert findings(made) == findings(whole)
+
+
+def test_a_huge_line_without_a_digit_stalls_nothing(tmp_path: Path) -> None:
+    """From every place of a long word the search for a digit would go on to its end."""
+    log = tmp_path / "huge.log"
+    with log.open("wb") as stream:
+        stream.write(b"(Worker pid=1) ERROR 01-01 00:00:00 [core.py:1] " + b"x" * 3_000_000 + b"\n")
+        stream.write((CASES / "061-nixl-blocksize-d-smaller" / "decode.log").read_bytes())
+    started = time.process_time()
+    found = scan([str(log)], shipped())
+    assert time.process_time() - started < 10
+    assert found.rows[0].record == "nixl-block-size-not-multiple"
+    assert "skipped" in " ".join(found.files[0].notes)

@@ -13,7 +13,7 @@ MAX_PODS = 64
 MAX_COMMON = 6  # words of a prefix that all lines share
 
 _WORD = r"(?=[A-Za-z_.:+-]{0,120}\d)[A-Za-z0-9_.:+-]{1,120}"
-_TOKEN = Lazy(r"[A-Za-z0-9_.:+-]*\d[A-Za-z0-9_.:+-]*")
+_TOKEN = Lazy(r"(?<![A-Za-z0-9_.:+-])[A-Za-z0-9_.:+-]*\d[A-Za-z0-9_.:+-]*")
 
 
 def learn(fronts: Sequence[str], sterns: Collection[str]) -> tuple[re.Pattern[str], ...]:

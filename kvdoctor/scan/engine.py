@@ -22,7 +22,9 @@ THOROUGH_PIECE = 1 << 20
 MAX_SHAPES = 50_000
 _TIME = re.compile(rb"(?:ERROR|WARNING|CRITICAL|INFO|DEBUG) (\d\d-\d\d \d\d:\d\d:\d\d) ")
 _VARIES = re.compile(rb"\d\d-\d\d \d\d:\d\d:\d\d|(?<=pid=)\d+")
-_WORD = re.compile(rb"[\w.:/-]*\d[\w.:/-]*")
+# A word with a digit. It begins where a word begins: from every place of a long word without one,
+# the search would go on to its end.
+_WORD = re.compile(rb"(?<![\w.:/-])[\w.:/-]*\d[\w.:/-]*")
 _NOTES = ("newest line first", "escaped newlines", "editor's line numbers")
 
 Watch = Callable[[str, Progress], None]

@@ -14,7 +14,7 @@ from kvdoctor.scan.result import Began, Partial, Row, Spot, Where
 MAX_KINDS = 2000
 MAX_EXCERPT = 64 << 10
 Key = tuple[str, ...]
-_NUMBERS = re.compile(r"[\w.-]*\d[\w.-]*")
+_NUMBERS = re.compile(r"(?<![\w.-])[\w.-]*\d[\w.-]*")
 
 
 @dataclass(slots=True)
