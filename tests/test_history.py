@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,16 +33,23 @@ for number in range(100000):
 
 
 @pytest.fixture(autouse=True)
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KVDOCTOR_HISTORY", raising=False)
-    return tmp_path / "XDG_STATE_HOME" / "kvdoctor"
+    yield tmp_path / "XDG_STATE_HOME" / "kvdoctor"
+    while OPENED:
+        OPENED.pop().close()
+
+
+OPENED: list[Store] = []
 
 
 def store_at(folder: Path) -> Store:
-    return Store(folder / "history.db")
+    """A store that is closed at the end of the test."""
+    OPENED.append(Store(folder / "history.db"))
+    return OPENED[-1]
 
 
 def test_a_saved_diagnosis_is_listed_shown_opened_and_deleted(
