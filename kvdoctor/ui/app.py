@@ -26,6 +26,7 @@ from kvdoctor.ui.keybar import KeyBar
 from kvdoctor.ui.keys import STEP_KEYS
 from kvdoctor.ui.panes.base import Pane
 from kvdoctor.ui.panes.start import StartPane
+from kvdoctor.ui.remembering import Remembering
 from kvdoctor.ui.signals import leave_on_signals
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Pending(NamedTuple):
     data: bytes | str
 
 
-class KvdoctorApp(Actions, App[int]):
+class KvdoctorApp(Actions, Remembering, App[int]):
     """Paste to proven fix. ``pending`` inputs are read right after the first paint."""
 
     CSS_PATH = Path(__file__).with_name("app.tcss")
@@ -74,6 +75,7 @@ class KvdoctorApp(Actions, App[int]):
         Binding("p", "prove", "ask the guard of your own vLLM"),
         Binding("s", "symptoms", "no error message: symptoms"),
         Binding("slash", "search", "search all records"),
+        Binding("H", "history", "past diagnoses"),
         Binding("question_mark", "keys", "keys of this step"),
         Binding("f1", "explain", "what the question means"),
         Binding("enter", "take_piped", "read what has come", show=False),
@@ -88,8 +90,13 @@ class KvdoctorApp(Actions, App[int]):
         answers: Mapping[str, object] | None = None,
         ascii_only: bool = False,
         knowledge: Knowledge | None = None,
+        remember: bool = False,
+        resuming: int = 0,
     ) -> None:
         super().__init__()
+        self.remember = remember
+        self.keeper = None
+        self._resuming = resuming
         self.pending = pending
         self.pipe = pipe
         self.ascii_only = ascii_only
@@ -130,6 +137,9 @@ class KvdoctorApp(Actions, App[int]):
         if self.pipe is not None:
             self._watching = self.set_interval(POLL_SECONDS, self._watch_pipe)
             self._watch_pipe()
+        elif self._resuming:
+            self.resume(self._resuming)
+            return
         elif self.pending:
             self.read_inputs(self.pending)
             return
@@ -147,12 +157,12 @@ class KvdoctorApp(Actions, App[int]):
     @work(thread=True, group="warm")
     def warm_up(self) -> None:
         """Load the core and the knowledge while the user looks for what to paste."""
-        self._furnish()
+        self.furnish()
         problems = self.knowledge.problems
         if problems:
             self.call_from_thread(self.say, f"left out: {problems[0]}", True)
 
-    def _furnish(self) -> None:
+    def furnish(self) -> None:
         """Import the other panes (in the calling thread) and mount them."""
         with self._furnishing:
             self._import_panes()
@@ -182,7 +192,8 @@ class KvdoctorApp(Actions, App[int]):
     def read_inputs(self, pending: tuple[Pending, ...]) -> None:
         """Take the inputs apart and match them, away from the event loop."""
         self.call_from_thread(self.say, "reading…" if not self.ascii_only else "reading...")
-        self._furnish()
+        self.furnish()
+        joined = self._adding_side and self.state.read is not None
         try:
             fresh = self._read(pending)
         except Exception as error:  # whatever the text holds, the screen stays
@@ -191,6 +202,7 @@ class KvdoctorApp(Actions, App[int]):
         finally:
             self._adding_side = False
         self.pending = ()  # the text as it came is not needed any more
+        self.remember_inputs(pending, joined=joined)
         gc.freeze()  # a long log is many objects: no later collection need look at them again
         self.call_from_thread(self.take, fresh)
 
@@ -253,6 +265,7 @@ class KvdoctorApp(Actions, App[int]):
         if self.shown is None:
             step = "start"
         self._confirming = ""
+        self.remember_state(fresh, self.shown)
         self.query_one("#panes", ContentSwitcher).current = step
         self.pane.show(self.shown, fresh)
         self.query_one(Heading).show(self.shown, fresh)
@@ -302,6 +315,8 @@ class KvdoctorApp(Actions, App[int]):
             return started and parameters[0] != step and self.has_step(str(parameters[0]))
         if action == "take_piped":
             return step == "start" and self.pipe is not None
+        if action == "history":
+            return self.remember
         if action == "symptoms":
             return step == "start"
         return self._check_result_action(action, step, started)

@@ -22,6 +22,7 @@ STEP_KEYS: dict[str, tuple[Key, ...]] = {
         Key("enter", "read what has come", "app.take_piped"),
         Key("s", "symptoms", "app.symptoms"),
         SEARCH,
+        Key("H", "history", "app.history"),
         BACK,
         QUIT,
         MORE,

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from kvdoctor.command.inputs import answers_of, read_bytes
+from kvdoctor.history import switched_off
 from kvdoctor.ui.app import KvdoctorApp, Pending
 from kvdoctor.ui.fastpaste import install
 
@@ -34,6 +35,8 @@ def launch(options: argparse.Namespace) -> int:
 
         plain_scrollbars()
     app = KvdoctorApp(
+        remember=not switched_off(options.no_history),
+        resuming=getattr(options, "resume", 0),
         pending=pending,
         pipe=pipe,
         knowledge_folders=tuple(options.knowledge),
@@ -45,7 +48,10 @@ def launch(options: argparse.Namespace) -> int:
         from kvdoctor.ui.themes import LIGHT, take
 
         take(app, LIGHT)
-    return app.run() or 0
+    try:
+        return app.run() or 0
+    finally:
+        app.close_history()
 
 
 def _is_light() -> bool:

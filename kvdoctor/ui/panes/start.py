@@ -29,7 +29,7 @@ INTRODUCTION = (
     ("", ""),
     ("No error message, only symptoms", "bold"),
     ("  s asks what you see, one checked question after another", ""),
-    ("  / searches all records by words", ""),
+    ("  / searches all records by words, H opens past diagnoses", ""),
     ("", ""),
     ("Offline and deterministic: no language model, nothing leaves this machine.", "dim"),
 )

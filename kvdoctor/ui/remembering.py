@@ -1,0 +1,105 @@
+"""The screen's side of the history: what is kept, what is opened again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual import work
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from kvdoctor.history.keeper import Keeper
+    from kvdoctor.report import Report
+    from kvdoctor.session import State
+    from kvdoctor.ui.app import KvdoctorApp, Pending
+
+    Base = App[int]
+else:
+    Base = object
+
+
+class Remembering(Base):
+    """``remember`` is false when the history is switched off: nothing is imported then."""
+
+    remember: bool
+    keeper: Keeper | None
+
+    @property
+    def _app(self) -> KvdoctorApp:
+        from kvdoctor.ui.app import the_app
+
+        return the_app(self)
+
+    def _keeping(self) -> Keeper | None:
+        """The keeper, made when it is first needed; None when the history is off."""
+        if self.keeper is None and self.remember:
+            from kvdoctor.history.keeper import Keeper
+
+            self.keeper = Keeper(lambda text: self.call_from_thread(self._app.say, text, True))
+        return self.keeper
+
+    def remember_inputs(self, pending: Sequence[Pending], *, joined: bool) -> None:
+        """A new text, or the other side's, was read: it belongs to the entry from now on."""
+        keeper = self._keeping()
+        if keeper is None:
+            return
+        from kvdoctor.history.keeping import Raw
+
+        inputs = [Raw(one.name, one.side, one.data) for one in pending]
+        if joined:
+            keeper.joined(inputs)
+        else:
+            keeper.began(inputs)
+
+    def remember_state(self, state: State, shown: Report | None) -> None:
+        """Keep what is shown now; the writing is done in the keeper's thread."""
+        if self.keeper is not None and shown is not None and state.read is not None:
+            self.keeper.keep(state, shown)
+
+    def close_history(self) -> None:
+        """Write what is left. Called when the screen has gone."""
+        if self.keeper is not None:
+            self.keeper.close()
+
+    def action_history(self) -> None:
+        """Past diagnoses: enter opens one with its answers."""
+        keeper = self._keeping()
+        if keeper is None:
+            self._app.say("the history is switched off")
+            return
+        from kvdoctor.ui.historying import HistoryScreen
+
+        self.push_screen(HistoryScreen(keeper), self._chosen)
+
+    def _chosen(self, number: int | None) -> None:
+        if number is not None:
+            self.resume(number)
+
+    @work(thread=True, exclusive=True, group="read")
+    def resume(self, number: int) -> None:
+        """Open an entry as it was left, read anew with today's knowledge."""
+        keeper = self._keeping()
+        if keeper is None:
+            return
+        from kvdoctor.errors import KvdoctorError
+        from kvdoctor.history.entry import unpack
+        from kvdoctor.history.keeping import Raw, left_out, restored
+
+        self.call_from_thread(self._app.say, f"opening entry {number}")
+        self._app.furnish()
+        entry = keeper.ask(lambda store: store.entry(number))
+        if entry is None:
+            self.call_from_thread(self._app.say, f"there is no entry {number}", True)
+            return
+        try:
+            state = restored(entry, self._app.knowledge)
+            inputs = [Raw(one.name, one.side, unpack(one)) for one in entry.inputs]
+        except KvdoctorError as error:
+            self.call_from_thread(self._app.say, str(error), True)
+            return
+        keeper.resumed(number, inputs)
+        self.call_from_thread(self._app.take, state)
+        told = left_out(entry) or f"entry {number}, as you left it"
+        self.call_from_thread(self._app.say, told)
