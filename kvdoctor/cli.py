@@ -40,7 +40,10 @@ STATUS_CODES = {
     "broken": USAGE,
 }
 # Options that only "diagnose" has: "kvdoctor LOG --json" can mean nothing else.
-_OF_DIAGNOSE = ("--json", "--copy", "--note", "--record", "--symptom", "--hide-hosts", "--save")
+_OF_DIAGNOSE = (
+    "--json", "--copy", "--note", "--record", "--symptom", "--hide-hosts",
+    "--no-hide-hosts", "--save",
+)  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -115,6 +118,10 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 
 def _handle(options: argparse.Namespace) -> int:
+    if options.command != "info":  # it tells what is wrong with the config file, and goes on
+        from kvdoctor.settings import fill
+
+        fill(options)
     handler = HANDLERS.get(options.command)
     if handler is None:
         from importlib import import_module
@@ -306,9 +313,15 @@ def _search(options: argparse.Namespace) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
+    from kvdoctor.settings import fill
     from kvdoctor.show.explain import info, info_text
 
-    found = info(load_knowledge(options.knowledge))
+    problems: list[KvdoctorError] = []
+    try:
+        fill(options)
+    except KvdoctorError as error:
+        problems.append(error)
+    found = info(load_knowledge(options.knowledge), problems)
     if options.json:
         _print_json(found)
     else:

@@ -7,13 +7,13 @@ records are left out and told in ``Knowledge.problems``; they never take the res
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kvdoctor import __version__, compiled
 from kvdoctor.compiled import Compiled
 from kvdoctor.data import NamedTuple, replace
 from kvdoctor.errors import KvdoctorError, RecordError
+from kvdoctor.folders import cache_folder, config_folder
 from kvdoctor.knowledge import Entry, Found, Knowledge
 from kvdoctor.reach import Reach
 from kvdoctor.record import Identify, Record
@@ -58,23 +58,7 @@ def private_folder() -> Path:
 
 
 def _private_folder() -> str:
-    base = user_folder("XDG_CONFIG_HOME", ".config", "Library/Application Support", "APPDATA")
-    return os.path.join(base, "knowledge")
-
-
-def _cache_folder() -> str:
-    """The user's folder for things that can be made anew."""
-    return user_folder("XDG_CACHE_HOME", ".cache", "Library/Caches", "LOCALAPPDATA")
-
-
-def user_folder(variable: str, usual: str, mac: str, windows: str) -> str:
-    """kvdoctor's own folder of one kind: named by ``variable``, else where the system keeps it."""
-    if os.environ.get(variable):
-        return os.path.join(os.environ[variable], "kvdoctor")
-    if sys.platform == "win32" and os.environ.get(windows):
-        return os.path.join(os.environ[windows], "kvdoctor")
-    inside = mac if sys.platform == "darwin" else usual
-    return os.path.join(os.path.expanduser("~"), inside, "kvdoctor")
+    return os.path.join(config_folder(), "knowledge")
 
 
 def load(
@@ -100,7 +84,7 @@ def load(
     found = _join(parts)
     paths = {
         "knowledge": shipped,
-        "cache": _cache_folder(),
+        "cache": cache_folder(),
         "private": _private_folder(),
     }
     return replace(
@@ -141,7 +125,7 @@ def _cache_file(folder: str) -> str:
 
     path = os.path.abspath(folder).encode(errors="replace")
     name = f"{crc32(path):08x}{adler32(path):08x}"  # two folders of one name only cost a rebuild
-    return os.path.join(_cache_folder(), f"knowledge-{__version__}-{compiled.FORMAT}-{name}.kvd")
+    return os.path.join(cache_folder(), f"knowledge-{__version__}-{compiled.FORMAT}-{name}.kvd")
 
 
 def _read(place: str) -> Compiled | None:

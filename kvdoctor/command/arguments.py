@@ -8,6 +8,7 @@ from importlib import import_module
 
 from kvdoctor import __version__
 from kvdoctor.command.registry import MODULES
+from kvdoctor.settings import THEMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,14 +103,20 @@ def add_knowledge(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_switch(command: argparse.ArgumentParser, name: str, told: str) -> None:
+    """A switch that the config file can turn on, and --no-… off again; None: not stated."""
+    command.add_argument(name, action=argparse.BooleanOptionalAction, default=None, help=told)
+
+
 def _add_screen(commands: Commands) -> None:
     screen = commands.add_parser("screen", help="the full screen (the default)")
     add_inputs(screen)
-    screen.add_argument("--plain", action="store_true", help="a linear dialogue, no screen")
+    _add_switch(screen, "--plain", "a linear dialogue, no screen")
     screen.add_argument(
         "--no-history", action="store_true", help="keep nothing of it (KVDOCTOR_HISTORY=off)"
     )
-    screen.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
+    _add_switch(screen, "--ascii", "draw with ASCII characters only")
+    screen.add_argument("--theme", choices=THEMES, help="colours (default: as the terminal is)")
 
 
 def _add_diagnose(commands: Commands) -> None:
@@ -141,10 +148,8 @@ def _add_diagnose(commands: Commands) -> None:
         choices=("markdown", "slack", "plain", "issue"),
         help="an incident note instead of the report",
     )
-    diagnose.add_argument(
-        "--hide-hosts",
-        action="store_true",
-        help="in the note: hosts, addresses and pods replaced by consistent tokens",
+    _add_switch(
+        diagnose, "--hide-hosts", "in the note: hosts, addresses and pods replaced by tokens"
     )
     diagnose.add_argument(
         "--save",

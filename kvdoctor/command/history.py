@@ -210,10 +210,13 @@ def _open(options: argparse.Namespace) -> int:
     if len(numbers) != 1:
         raise InputError("history open: one entry at a time")
     if can_show_a_screen() and sys.stdin.isatty() and not options.json:
+        from kvdoctor.settings import fill
         from kvdoctor.ui import run_screen
 
         options.files = options.prefill = options.decode = options.sets = []
-        options.plain = options.ascii = options.no_history = False
+        options.plain = options.no_history = False
+        options.ascii = options.theme = None  # as the config file says
+        fill(options)
         options.resume = numbers[0]
         return run_screen(options)
     return _reported(options, numbers[0])

@@ -34,6 +34,6 @@ def options_of(arguments: Sequence[str]) -> Namespace | None:
         record=None,
         symptom=None,
         note=None,
-        hide_hosts=False,
+        hide_hosts=None,
         save=False,
     )

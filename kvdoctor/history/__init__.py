@@ -15,6 +15,10 @@ def switched_off(no_history: bool = False) -> str:
     """What switched the history off, in words; "" when it is on."""
     if no_history:
         return "--no-history"
-    if os.environ.get(VARIABLE, "").strip().lower() in OFF:
-        return f"{VARIABLE}={os.environ[VARIABLE]}"
-    return ""
+    stated = os.environ.get(VARIABLE, "").strip()
+    if stated:
+        return f"{VARIABLE}={stated}" if stated.lower() in OFF else ""
+    from kvdoctor.settings import load
+
+    settings = load()
+    return "" if settings.history else f"history = false in {settings.file}"

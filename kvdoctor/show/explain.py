@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from kvdoctor import __version__
 from kvdoctor.clipboard import state_folder
+from kvdoctor.errors import KvdoctorError
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.proof.results import compared
 from kvdoctor.record import PROOFS, Check, FixSpec, Record
@@ -159,8 +161,8 @@ def _wrong_advice(found: Mapping[str, Any]) -> list[str]:
     return ["", "PUBLISHED", *lines] if lines else []
 
 
-def info(knowledge: Knowledge) -> dict[str, Any]:
-    """Counts, releases and places of this installation."""
+def info(knowledge: Knowledge, problems: Sequence[KvdoctorError] = ()) -> dict[str, Any]:
+    """Counts, releases and places of this installation. ``problems``: those of the config file."""
     records = [one for one in knowledge.records.values() if one.status != "retired"]
     levels = dict.fromkeys(PROOFS[1:], 0)
     for record in records:
@@ -189,9 +191,24 @@ def info(knowledge: Knowledge) -> dict[str, Any]:
         ),
         "sites": len(knowledge.sites),
         "releases": list(knowledge.sites.releases),
-        "problems": [str(one) for one in knowledge.problems],
-        "paths": {**knowledge.paths, "state": str(state_folder())},
+        "problems": [str(one) for one in (*problems, *knowledge.problems)],
+        "paths": _places(knowledge),
         "language_model": "none: offline and deterministic",
+    }
+
+
+def _places(knowledge: Knowledge) -> dict[str, str]:
+    """Where everything lives, whether it is there yet or not."""
+    from kvdoctor.history.store import NAME as HISTORY
+    from kvdoctor.settings import config_file
+
+    state = state_folder()
+    return {
+        "program": str(Path(__file__).resolve().parents[1]),
+        **knowledge.paths,
+        "config": config_file(),
+        "state": str(state),
+        "history": str(state / HISTORY),
     }
 
 
@@ -215,6 +232,9 @@ def info_text(found: Mapping[str, Any]) -> str:
         + (f" ({releases[0]} to {releases[-1]})" if releases else ""),
         f"  model      {found['language_model']}",
     ]
-    lines += [f"  {name:10} {path}" for name, path in found["paths"].items()]
+    lines += [
+        f"  {name:10} {path}" + ("" if Path(path).exists() else "  (not there yet)")
+        for name, path in found["paths"].items()
+    ]
     lines += [f"  left out   {problem}" for problem in found["problems"]]
     return clean("\n".join(lines))

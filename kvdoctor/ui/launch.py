@@ -44,10 +44,10 @@ def launch(options: argparse.Namespace) -> int:
         ascii_only=options.ascii,
     )
     del pending  # the application lets go of a long log as soon as it is read
-    if _is_light():
-        from kvdoctor.ui.themes import LIGHT, take
+    if options.theme or _is_light():
+        from kvdoctor.ui.themes import NAMED, take
 
-        take(app, LIGHT)
+        take(app, NAMED[options.theme or "light"])
     try:
         return app.run() or 0
     finally:

@@ -7,6 +7,7 @@ from textual.theme import Theme
 
 DARK, LIGHT, CONTRAST = "textual-dark", "kvdoctor-light", "high-contrast"
 ORDER = (DARK, LIGHT, CONTRAST)
+NAMED = {"dark": DARK, "light": LIGHT, "high-contrast": CONTRAST}  # as the user writes them
 
 
 def contrast() -> Theme:
