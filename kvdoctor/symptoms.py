@@ -64,17 +64,21 @@ def question_of(tree: Mapping[str, Any], name: str) -> Question:
 
 
 def walk(knowledge: Knowledge, given: Sequence[str]) -> Standing:
-    """Follow ``given`` answer ids from the first question. Raises InputError for an unknown one."""
+    """Follow ``given`` answers (ids, or the numbers shown beside them) from the first question.
+    Raises InputError for an unknown one."""
     tree = knowledge.symptoms
     if not tree:
         raise InputError("there is no tree of symptoms", remedy="install kvdoctor again")
     question: Question | None = question_of(tree, tree["first"])
     records: list[str] = []
     told: list[str] = []
+    taken: list[str] = []
     for reply in given:
         if question is None:
             raise InputError(f"{reply!r}: the questions have ended before it")
         chosen = next((one for one in question.answers if one.id == reply), None)
+        if chosen is None and reply.isdecimal() and 0 < int(reply) <= len(question.answers):
+            chosen = question.answers[int(reply) - 1]  # by the number that is shown beside it
         if chosen is None:
             known = ", ".join(one.id for one in question.answers)
             raise InputError(f"{reply!r} is no answer to {question.id}", remedy=f"one of: {known}")
@@ -82,9 +86,10 @@ def walk(knowledge: Knowledge, given: Sequence[str]) -> Standing:
         records = [*chosen.records, *(one for one in records if one not in chosen.records)]
         if chosen.say:
             told.append(" ".join(chosen.say.split()))
+        taken.append(chosen.id)
         question = question_of(tree, chosen.next) if chosen.next else None
     shown = tuple(one for one in records if one in knowledge.records)
-    return Standing(tuple(given), question, shown, tuple(told))
+    return Standing(tuple(taken), question, shown, tuple(told))
 
 
 def symptom_command(answers: str, knowledge: Knowledge, *, as_json: bool) -> int:
@@ -96,13 +101,15 @@ def symptom_command(answers: str, knowledge: Knowledge, *, as_json: bool) -> int
     if as_json:
         print(json.dumps(_document(standing, knowledge), ensure_ascii=False))
     else:
+        asked = False
         while standing.question is not None and is_terminal(sys.stdin) and is_terminal(sys.stdout):
             print(_question_text(standing.question))
+            asked = True
             reply = _ask(standing.question)
             if not reply:
                 break
             standing = walk(knowledge, (*standing.given, reply))
-        print(clean(_text(standing, knowledge)))
+        print(clean(_text(standing, knowledge, asked=asked)))
     return 3 if standing.question is not None else (0 if standing.records else 1)
 
 
@@ -130,14 +137,13 @@ def _question_text(question: Question) -> str:
     return clean("\n".join(lines))
 
 
-def _text(standing: Standing, knowledge: Knowledge) -> str:
+def _text(standing: Standing, knowledge: Knowledge, *, asked: bool = False) -> str:
+    """Where the answers lead; a question that was just ``asked`` is not put once more."""
     lines = list(standing.told)
     if standing.question is not None:
         given = ",".join((*standing.given, "ANSWER"))
-        lines += [
-            _question_text(standing.question),
-            f"answer with: kvdoctor diagnose --symptom {given}",
-        ]
+        lines += [] if asked else [_question_text(standing.question)]
+        lines.append(f"answer with: kvdoctor diagnose --symptom {given}")
     for record in standing.records:
         lines.append(f"{record}: {knowledge.records[record].title}")
     if standing.records:

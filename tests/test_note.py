@@ -10,7 +10,7 @@ from made_up import knowledge
 from kvdoctor.intake import read
 from kvdoctor.report import Report, Source, read_sources, report
 from kvdoctor.show.hiding import Hider
-from kvdoctor.show.note import FORMATS, escaped, fenced, incident_note, inline
+from kvdoctor.show.note import FORMATS, _of_side, escaped, fenced, incident_note, inline
 
 KNOWN = knowledge()
 HOSTILE = (
@@ -122,3 +122,25 @@ def test_hiding_takes_linear_time() -> None:
         Hider().hide(text)
         took.append(time.process_time() - started)
     assert took[1] < 10 * took[0] + 0.2
+
+
+UNDECIDED = "ValueError: Widget size 3 does not divide 8 here\n"
+
+
+@pytest.mark.parametrize("form", ["markdown", "slack", "issue"])
+def test_the_note_of_an_undecided_case_lists_the_open_questions(form: str) -> None:
+    note = incident_note(of(UNDECIDED), KNOWN, form)
+    assert "open questions" in note
+    assert "strict mode?" in note
+    assert "Fix:" not in note
+
+
+def test_a_fix_of_the_only_side_in_question_names_no_side() -> None:
+    assert _of_side("this") == ""
+    assert _of_side("decode") == " (decode)"
+
+
+def test_a_slack_note_is_pasted_by_hand_and_holds_no_entities() -> None:
+    note = incident_note(of("KeyError: 3 >= 2 & 1 < 2 <!here>\n"), KNOWN, "slack")
+    assert "3 >= 2 & 1 < 2 ‹!here>" in note
+    assert "&gt;" not in note

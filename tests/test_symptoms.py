@@ -94,3 +94,26 @@ def test_no_tree_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError):
         walk(Knowledge(), [])
     assert main(["diagnose", "--symptom", "no-such-answer"]) == 2
+
+
+def test_the_number_beside_an_answer_stands_for_it() -> None:
+    first = walk(KNOWN, []).question
+    assert first is not None
+    for number, one in enumerate(first.answers, 1):
+        assert walk(KNOWN, [str(number)]) == walk(KNOWN, [one.id])
+    for wrong in ("0", str(len(first.answers) + 1)):
+        with pytest.raises(InputError):
+            walk(KNOWN, [wrong])
+
+
+def test_who_stops_with_enter_is_not_asked_the_same_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("kvdoctor.symptoms.is_terminal", lambda stream: True)
+    monkeypatch.setattr("builtins.input", lambda prompt: "")
+    symptom_command("", KNOWN, as_json=False)
+    out = capsys.readouterr().out
+    first = walk(KNOWN, []).question
+    assert first is not None
+    assert out.count(first.text) == 1
+    assert "answer with: kvdoctor diagnose --symptom ANSWER" in out

@@ -9,7 +9,7 @@ from kvdoctor import __version__
 from kvdoctor.decide import Cause
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match
-from kvdoctor.report import Report
+from kvdoctor.report import Report, input_spec
 from kvdoctor.show.document import next_step
 from kvdoctor.show.plain import cut, proof_words, value_source
 from kvdoctor.terminal import clean
@@ -130,16 +130,22 @@ def _at_start(found: re.Match[str]) -> str:
     return f"{sign}\\" if sign.isdigit() else f"\\{sign}"
 
 
+_SLACK_ANGLE = re.compile(r"<(?=[^\s=<])")
+_QUOTE = re.compile(r"^>", re.MULTILINE)
 _MENTION = re.compile(r"@(channel|here|everyone)\b", re.IGNORECASE)
 
 
 def _slack(shown: Report, knowledge: Knowledge) -> str:
     def entities(text: str) -> str:
-        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        """For pasting by hand: no entities. A pair of angles is Slack's form of a mention or a
+        link when a program posts the text, so "<" becomes a look-alike where one could begin."""
+        return _SLACK_ANGLE.sub("‹", text)
 
     def prose(text: str) -> str:
         """Slack has no escape for its signs: look-alikes that start no code, bold or mention."""
-        plain = entities(text).replace("`", "'").replace("*", "∗").replace("~", "∼")
+        plain = (
+            _QUOTE.sub("›", entities(text)).replace("`", "'").replace("*", "∗").replace("~", "∼")
+        )
         return _MENTION.sub(r"(at)\1", plain)
 
     def code(text: str) -> str:
@@ -176,6 +182,8 @@ def _rich(
     cause = _cause(shown)
     if cause:
         lines += [bold("Cause"), prose(cause), ""]
+    for title, rows in _open_points(shown):
+        lines += [bold(title), *(f"- {prose(row)}" for row in rows), ""]
     if finding is not None and finding.evidence:
         lines += [bold("Evidence"), block(_evidence(finding)), ""]
     values = _value_lines(shown)
@@ -183,7 +191,7 @@ def _rich(
         lines += [bold("Values"), block("\n".join(values)), ""]
     for one in shown.fixes:
         lines += [
-            bold(f"Fix: {one.fix.title} ({one.fix.side})"),
+            bold(f"Fix: {one.fix.title}{_of_side(one.fix.side)}"),
             block(one.fix.snippet),
             prose(f"proof: {proof_words(one.fix.proof)}"),
             prose(f"costs: {one.fix.changes.strip()}"),
@@ -198,6 +206,32 @@ def _rich(
         lines.append("")
     lines.append(prose(f"kvdoctor {__version__}: offline, deterministic, no language model."))
     return "\n".join(lines)
+
+
+def _of_side(side: str) -> str:
+    """Whose fix it is; nothing where only one side, the log's own, is in question."""
+    return (
+        f" ({side})"
+        if side in ("prefill", "decode", "both", "router")
+        else (" (the other side)" if side == "other" else "")
+    )
+
+
+def _open_points(shown: Report) -> list[tuple[str, list[str]]]:
+    """What is not decided: the questions still open, and the causes that stay possible."""
+    points: list[tuple[str, list[str]]] = []
+    if shown.asks:
+        rows = []
+        for name in shown.asks:
+            spec = input_spec(shown, name)
+            find = f" Find it: {' '.join(spec.find.split())}" if spec.find else ""
+            rows.append(f"{' '.join(spec.ask.split())} ({name}).{find}")
+        points.append(("Not decided yet, open questions", rows))
+    if shown.undecided:
+        points.append(
+            ("Not decided, it is one of", [" ".join(one.split()) for one in shown.undecided])
+        )
+    return points
 
 
 def _value_lines(shown: Report) -> list[str]:
@@ -251,6 +285,8 @@ def _issue(shown: Report, knowledge: Knowledge) -> str:
     cause = _cause(shown)
     if cause:
         lines += ["## Analysis", "", escaped(cause), ""]
+    for title, rows in _open_points(shown):
+        lines += [f"## {title}", "", *(f"- {escaped(row)}" for row in rows), ""]
     lines += [
         "## To add",
         "",
