@@ -152,6 +152,42 @@ class Actions(Base):
         if self.shown is not None:
             self.copy_text(incident_note(self.shown, self._me.knowledge), "incident note")
 
+    def action_copy_menu(self) -> None:
+        """Choose what to copy; a note is also written to a file of its own."""
+        from kvdoctor.ui.copying import CopyScreen, Row, rows_of
+
+        shown = self.shown
+        if shown is None:
+            return
+        chosen = self.marked_fix() if self._me.step == "cause" else None
+
+        def answered(row: Row | None) -> None:
+            if row is None:
+                return
+            if row.form:
+                self._copy_note_file(shown, row.form)
+            elif row.key == "y":
+                self.action_copy()
+            elif row.key == "c":
+                self.action_copy_command()
+            else:
+                self.copy_text(row.text, row.name)
+
+        self.push_screen(CopyScreen(rows_of(shown, chosen)), answered)
+
+    def _copy_note_file(self, shown: Report, form: str) -> None:
+        from kvdoctor.settings import load
+        from kvdoctor.show.note import incident_note
+        from kvdoctor.ui.copying import write_note
+
+        hide = form == "issue" or load().hide_hosts
+        note = incident_note(shown, self._me.knowledge, form, hide_hosts=hide)
+        about = shown.record.id if shown.record is not None else "unknown-error"
+        ending = "txt" if form in ("plain", "slack") else "md"
+        file, problem = write_note(note, f"kvdoctor-{about}-{form}.{ending}")
+        name = f"note (written to {file})" if file else f"note (not written: {problem})"
+        self.copy_text(note, name)
+
     def action_fix_detail(self) -> None:
         """The marked fix whole, with the evidence of its proof."""
         from kvdoctor.ui.fixdetail import FixScreen

@@ -61,6 +61,7 @@ class KvdoctorApp(Actions, Remembering, App[int]):
         Binding("y", "copy", "copy the marked fix"),
         Binding("c", "copy_command", "copy your command with the fix"),
         Binding("Y", "copy_note", "copy an incident note"),
+        Binding("C", "copy_menu", "copy: fix, command, check, lines, link, note files"),
         Binding("v", "go('values')", "values"),
         Binding("n", "go('related')", "what fails next, related"),
         Binding("e", "go('choose')", "all errors of the text"),
@@ -331,7 +332,7 @@ class KvdoctorApp(Actions, Remembering, App[int]):
             return step == "cause"
         if action == "beside":
             return self.shown is not None
-        if action == "copy_note":
+        if action in ("copy_note", "copy_menu"):
             return step in ("cause", "values", "choose") and self.shown is not None
         if action == "log":
             return self.shown is not None and bool(self.shown.sources)
