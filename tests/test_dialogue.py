@@ -89,3 +89,36 @@ def test_without_a_terminal_nothing_prompts(environment: dict[str, str]) -> None
     assert "FIX 1" in done.stdout
     assert "Copy a fix?" not in done.stdout
     assert done.stderr == ""
+
+
+def test_yes_copies_the_first_fix(
+    environment: dict[str, str], started: list[Terminal], tmp_path: Path
+) -> None:
+    terminal = Terminal([str(CASE)], environment)
+    started.append(terminal)
+    terminal.wait_for("Copy a fix?")
+    terminal.send("9\n")
+    terminal.wait_for("there is no fix '9'")
+    terminal.send("y\n")
+    terminal.wait_for("last-fix.txt")
+    assert terminal.ended() == 0
+    file = tmp_path / "XDG_STATE_HOME" / "kvdoctor" / "last-fix.txt"
+    assert file.read_text() == "--block-size 128\n"
+
+
+@pytest.mark.parametrize("command", [["--plain"], ["diagnose"], ["diagnose", "--json", "-"]])
+def test_an_empty_pipe_is_refused_with_what_to_do(
+    command: list[str], environment: dict[str, str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kvdoctor", *command],
+        input=" \n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment,
+        start_new_session=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "standard input is empty" in done.stderr
