@@ -98,12 +98,14 @@ class Diagnosis:
     knowledge: Knowledge = field(repr=False, compare=False)
     read: Read = field(repr=False, compare=False)
     answers: Mapping[str, object] = field(default_factory=dict)
+    chosen_record: str = field(default="", repr=False, compare=False)  # the one asked for
 
     def answer(self, **answers: object) -> Diagnosis:
         """The diagnosis with further answers ("?" for one that nobody can give).
 
         Raises InputError for a value that does not fit its question."""
-        return _made(self.read, self.knowledge, {**self.answers, **answers}, "")
+        given = {**self.answers, **answers}
+        return _made(self.read, self.knowledge, given, self.chosen_record)
 
     def to_json(self) -> dict[str, Any]:
         """What ``kvdoctor diagnose --json`` prints, as plain values."""
@@ -141,7 +143,7 @@ def diagnose(
 
     Raises InputError for an unreadable path, an unknown record or an answer that does not fit, and
     when there is nothing to diagnose."""
-    known = _knowledge(knowledge)
+    known = known_to(knowledge)
     sources = [
         _source(one, side, known)
         for one, side in ((text, "this"), (prefill, "prefill"), (decode, "decode"))
@@ -159,13 +161,13 @@ def explain(what: str, *, knowledge: Sequence[str | os.PathLike[str]] = ()) -> d
     Raises InputError when there is none."""
     from kvdoctor.show.explain import explanation
 
-    found = explanation(what, _knowledge(knowledge))
+    found = explanation(what, known_to(knowledge))
     if found is None:
         raise _unknown(what)
     return found
 
 
-def _knowledge(folders: Sequence[str | os.PathLike[str]]) -> Knowledge:
+def known_to(folders: Sequence[str | os.PathLike[str]]) -> Knowledge:
     """The knowledge, loaded once for each set of folders."""
     from kvdoctor.load import load
 
@@ -200,9 +202,10 @@ def _unknown(what: str) -> InputError:
 
 
 def _made(read: Read, known: Knowledge, answers: dict[str, object], record: str) -> Diagnosis:
-    shown = reporting.report(
-        read, known, record_id=_record(record, known) if record else None, answers=answers
-    )
+    if record:
+        shown = reporting.report_about(read, known, _record(record, known), answers)
+    else:
+        shown = reporting.report(read, known, answers=answers)
     if shown.facts is not None and shown.facts.rejected:
         name, complaint = shown.facts.rejected[0]
         raise InputError(f"{name}: {complaint}", remedy="correct the value")
@@ -234,6 +237,7 @@ def _made(read: Read, known: Knowledge, answers: dict[str, object], record: str)
         knowledge=known,
         read=read,
         answers=answers,
+        chosen_record=record,
     )
 
 

@@ -49,20 +49,21 @@ _OF_DIAGNOSE = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
     if argv is not None:
-        return _guarded(list(argv))
+        given = list(argv)
+        return guarded(lambda: _run(given))
     # This process is gone before its garbage matters: one search for it at the very end would
     # cost a tenth of a short diagnosis.
     gc.set_threshold(100_000, 20, 20)
     try:
-        return _guarded(sys.argv[1:])
+        return guarded(lambda: _run(sys.argv[1:]))
     finally:
         gc.freeze()
 
 
-def _guarded(arguments: list[str]) -> int:
+def guarded(work: Callable[[], int]) -> int:
     """Run one command; problems become a line on stderr and an exit status."""
     try:
-        code = _run(arguments)
+        code = work()
         if sys.stdout is not None:
             sys.stdout.flush()
     except KvdoctorError as error:
@@ -103,7 +104,7 @@ def _run(arguments: list[str]) -> int:
             raise _no_such(first)
         told = any(one.partition("=")[0] in _OF_DIAGNOSE for one in arguments)
         arguments.insert(0, "diagnose" if told else "screen")
-    return _handle(_options(arguments))
+    return handle(_options(arguments))
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
@@ -117,7 +118,8 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     return parser(arguments[0]).parse_args(arguments)
 
 
-def _handle(options: argparse.Namespace) -> int:
+def handle(options: argparse.Namespace) -> int:
+    """Run the command that the options name, with the config file's values for what is left."""
     if options.command != "info":  # it tells what is wrong with the config file, and goes on
         from kvdoctor.settings import fill
 
@@ -167,7 +169,7 @@ def _dialogue(options: argparse.Namespace) -> int:
 
 
 def _diagnose(options: argparse.Namespace) -> int:
-    from kvdoctor.report import read_sources, report
+    from kvdoctor.report import read_sources, report, report_about
 
     knowledge = load_knowledge(options.knowledge)
     _files_taken_for_values(options)
@@ -179,11 +181,15 @@ def _diagnose(options: argparse.Namespace) -> int:
     sources, unread = sources_of(options, knowledge, raw)
     if not sources and not record_id:
         raise InputError("nothing to read", remedy="give a FILE, or pipe a log into kvdoctor")
-    together = bool(options.prefill or options.decode) or record_id is not None
+    together = bool(options.prefill or options.decode or getattr(options, "fetched", ()))
+    together = together or record_id is not None
     batches = [sources] if together or not sources else [[source] for source in sources]
+    readings = [read_sources(batch, knowledge) for batch in batches]
     shown = [
-        report(read_sources(batch, knowledge), knowledge, record_id=record_id, answers=answers)
-        for batch in batches
+        report_about(read, knowledge, record_id, answers)
+        if record_id
+        else report(read, knowledge, answers=answers)
+        for read in readings
     ]
     _complain(shown, answers, knowledge.sites.releases)
     for number, one in enumerate(shown):

@@ -323,6 +323,17 @@ def report(
     return _with_fixes(done, record, outcome, knowledge if walk else None)
 
 
+def report_about(
+    read: Read, knowledge: Knowledge, record_id: str, answers: Mapping[str, object] | None = None
+) -> Report:
+    """The report on one record: from its own error where that stands in the text, whose values
+    then need not be asked."""
+    at = next((i for i, one in enumerate(read.findings) if one.record == record_id), None)
+    if at is not None:
+        return report(read, knowledge, chosen=at, answers=answers)
+    return report(read, knowledge, record_id=record_id, answers=answers)
+
+
 def _walked(done: Report, knowledge: Knowledge, known: set[str]) -> Report:
     assert done.config is not None  # noqa: S101
     return replace(

@@ -95,3 +95,14 @@ def test_importing_the_package_costs_nothing() -> None:
     assert done.stdout.strip() == "['kvdoctor']"
     with pytest.raises(AttributeError):
         kvdoctor.no_such_name  # noqa: B018
+
+
+def test_a_named_record_takes_its_values_from_its_own_error_in_the_text() -> None:
+    found = diagnose(LOG, record="nixl-block-size-not-multiple")
+    assert (found.status, found.fixes[0].snippet) == ("cause", "--block-size 128")
+
+
+def test_an_answer_goes_to_the_record_that_was_named() -> None:
+    found = diagnose(record="moriio-heterogeneous-tp-kv-heads")
+    assert found.status == "asks"
+    assert found.answer(is_mla=False).record == "moriio-heterogeneous-tp-kv-heads"

@@ -34,14 +34,16 @@ def _columns() -> int:
         return 80
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """A parser with our formatter."""
+
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=_Formatter, **settings)
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
     """The parser of the whole command line; of the common commands alone when one is named."""
-    made: argparse.ArgumentParser = _Parser(
+    made: argparse.ArgumentParser = Parser(
         prog="kvdoctor",
         description="From a vLLM log to the root cause of a KV-cache failure and a proven fix. "
         "Offline and deterministic: no language model is used.",
@@ -103,7 +105,7 @@ def add_knowledge(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_switch(command: argparse.ArgumentParser, name: str, told: str) -> None:
+def add_switch(command: argparse.ArgumentParser, name: str, told: str) -> None:
     """A switch that the config file can turn on, and --no-… off again; None: not stated."""
     command.add_argument(name, action=argparse.BooleanOptionalAction, default=None, help=told)
 
@@ -111,12 +113,17 @@ def _add_switch(command: argparse.ArgumentParser, name: str, told: str) -> None:
 def _add_screen(commands: Commands) -> None:
     screen = commands.add_parser("screen", help="the full screen (the default)")
     add_inputs(screen)
-    _add_switch(screen, "--plain", "a linear dialogue, no screen")
-    screen.add_argument(
+    add_screen_looks(screen)
+
+
+def add_screen_looks(command: argparse.ArgumentParser) -> None:
+    """How the screen looks and what it keeps."""
+    add_switch(command, "--plain", "a linear dialogue, no screen")
+    command.add_argument(
         "--no-history", action="store_true", help="keep nothing of it (KVDOCTOR_HISTORY=off)"
     )
-    _add_switch(screen, "--ascii", "draw with ASCII characters only")
-    screen.add_argument("--theme", choices=THEMES, help="colours (default: as the terminal is)")
+    add_switch(command, "--ascii", "draw with ASCII characters only")
+    command.add_argument("--theme", choices=THEMES, help="colours (default: as the terminal is)")
 
 
 def _add_diagnose(commands: Commands) -> None:
@@ -148,7 +155,7 @@ def _add_diagnose(commands: Commands) -> None:
         choices=("markdown", "slack", "plain", "issue"),
         help="an incident note instead of the report",
     )
-    _add_switch(
+    add_switch(
         diagnose, "--hide-hosts", "in the note: hosts, addresses and pods replaced by tokens"
     )
     diagnose.add_argument(

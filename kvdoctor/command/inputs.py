@@ -74,13 +74,22 @@ def sources_of(
     raw: list[tuple[str, str, bytes]] | None = None,
 ) -> tuple[list[Source], tuple[InputError, ...]]:
     """The named inputs, each with its side; standard input when it is a pipe and none is named.
-    Name, side and bytes of each are added to ``raw``.
+    Name, side and bytes of each are added to ``raw``. What was read already (``options.fetched``)
+    comes in the same form and stands alone.
 
     What cannot be read is told on stderr and returned as well; the rest goes on. Raises InputError
     when the only input cannot be read."""
     from kvdoctor.intake import read
     from kvdoctor.report import Source
 
+    fetched: list[tuple[str, str, bytes]] = getattr(options, "fetched", [])
+    if fetched:
+        if raw is not None:
+            raw.extend(fetched)
+        return [
+            Source(read(data, name, knowledge=knowledge.reading), side)
+            for name, side, data in fetched
+        ], ()
     named = [(name, "this") for name in options.files]
     named += [(name, "prefill") for name in options.prefill]
     named += [(name, "decode") for name in options.decode]

@@ -12,7 +12,7 @@ from kvdoctor.data import asdict
 from kvdoctor.errors import InputError
 from kvdoctor.fix import Fix
 from kvdoctor.proof.prove import ProofRun, prove
-from kvdoctor.report import Report, read_sources, report
+from kvdoctor.report import Report, read_sources, report_about
 
 if TYPE_CHECKING:
     import argparse
@@ -97,12 +97,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(_private(record_id), remedy="--trust runs it")
     options.prefill = options.decode = []
     sources = sources_of(options, knowledge)[0] if options.files else []
-    shown = report(
-        read_sources(sources, knowledge),
-        knowledge,
-        record_id=record_id,
-        answers=answers_of(options.sets),
-    )
+    read = read_sources(sources, knowledge)
+    shown = report_about(read, knowledge, record_id, answers_of(options.sets))
     if shown.facts is not None and shown.facts.rejected:
         name, complaint = shown.facts.rejected[0]
         raise InputError(f"--set {name}: {complaint}", remedy="correct the value")

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 MODULES: dict[str, str] = {
+    "completion": "kvdoctor.command.completion",
     "export": "kvdoctor.command.export",
     "history": "kvdoctor.command.history",
+    "man": "kvdoctor.command.man",
+    "mcp": "kvdoctor.command.mcp",
     "prove": "kvdoctor.command.proving",
     "scan": "kvdoctor.command.scan",
 }

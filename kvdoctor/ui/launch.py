@@ -24,7 +24,8 @@ def launch(options: argparse.Namespace) -> int:
     named += [(name, "decode") for name in options.decode]
     files = [(name, side) for name, side in named if name != "-"]
     pending = tuple(Pending(name, side, read_bytes(name)) for name, side in files)
-    piped = next((side for name, side in named if name == "-"), "" if named else "this")
+    pending += tuple(Pending(*one) for one in getattr(options, "fetched", ()))
+    piped = next((side for name, side in named if name == "-"), "" if pending else "this")
     pipe = None
     if not sys.stdin.isatty():
         pipe = _pipe(piped) if piped else None
