@@ -24,7 +24,7 @@ _{prog}_take() {{  # $1: what is wanted, $2: the words to choose from
     esac
 }}
 _{prog}() {{
-    local cur=${{COMP_WORDS[COMP_CWORD]}} command=${{COMP_WORDS[1]}} place
+    local cur=${{COMP_WORDS[COMP_CWORD]}} command=${{COMP_WORDS[1]}} place=1 at=2
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         case $cur in
@@ -35,7 +35,7 @@ _{prog}() {{
     fi
     case $command in
         {names}) ;;
-        *) command=screen ;;
+        *) command=screen at=1 ;;
     esac
     case "$command ${{COMP_WORDS[COMP_CWORD-1]}}" in
 {values}
@@ -43,8 +43,14 @@ _{prog}() {{
     case "$command $cur" in
 {options}
     esac
-    place=$((COMP_CWORD - 1))
-    [ "$command" = "${{COMP_WORDS[1]}}" ] || place=$COMP_CWORD
+    while [ "$at" -lt "$COMP_CWORD" ]; do  # which operand is this?
+        case "$command ${{COMP_WORDS[at]}}" in
+            {valued}) at=$((at + 1)) ;;
+            *' -'*) ;;
+            *) place=$((place + 1)) ;;
+        esac
+        at=$((at + 1))
+    done
     case "$command $place" in
 {operands}
     esac
@@ -58,14 +64,22 @@ def script(program: Command) -> str:
     commands = program.commands
     names = [one.name for one in commands]
     screen = next(one for one in commands if one.name == "screen")
+    valued = [
+        (one, option)
+        for one in commands
+        for option in one.options
+        if option.takes and not option.optional
+    ]
     first = dict.fromkeys([*_flags(program.options), *_flags(screen.options)])
     return _FRAME.format(
         prog=program.name,
         first=shlex.quote(" ".join(first)),
         commands=shlex.quote(" ".join(names)),
         names="|".join(names),
-        values="\n".join(_value(program, one, option) for one in commands for option in one.options
-                         if option.takes and not option.optional),
+        values="\n".join(_value(program, *one) for one in valued),
+        valued="|".join(
+            f"'{one.name} {flag}'" for one, option in valued for flag in option.flags
+        ),
         options="\n".join(
             _line(f"'{one.name} -'*", "words", program, _flags(one.options)) for one in commands
         ),

@@ -22,9 +22,6 @@ end
 function __{prog}_in
     test (count (commandline -opc)) -gt 1; and test (__{prog}_command) = $argv[1]
 end
-function __{prog}_place  # the command and how many operands stand before the cursor
-    __{prog}_in $argv[1]; and test (count (commandline -opc)) -eq (math $argv[2] + 1)
-end
 complete -c {prog} -e
 {lines}
 """
@@ -63,10 +60,10 @@ def _operands(prog: str, command: Command) -> Iterable[str]:
     """What may stand without a flag. Where no file may, fish is told so."""
     if not any(one.takes == "files" for one in command.operands):
         yield f"complete -c {prog} -n {_quoted(f'__{prog}_in {command.name}')} -f"
-    for place, one in enumerate(command.operands, 1):
-        condition = f"__{prog}_place {command.name} {place}"
-        if one.repeated:
-            condition = f"__{prog}_in {command.name}"
+    for one in command.operands:
+        condition = f"__{prog}_in {command.name}"
+        if one.choices:
+            condition += f"; and not __fish_seen_subcommand_from {' '.join(one.choices)}"
         if values := _values(prog, one):
             yield f"complete -c {prog} -n {_quoted(condition)} {' '.join(values)}"
 
