@@ -9,14 +9,14 @@ Offline and deterministic; no language model is involved anywhere. For programs:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kvdoctor.api import diagnose, explain
+    from kvdoctor.api import diagnose, explain, prove
 
-__all__ = ["__version__", "diagnose", "explain"]
+__all__ = ["__version__", "diagnose", "explain", "prove"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    if name in ("diagnose", "explain"):
+    if name in ("diagnose", "explain", "prove"):
         from kvdoctor import api
 
         return getattr(api, name)

@@ -25,7 +25,13 @@ from kvdoctor.errors import InputError, KvdoctorError
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.report import Read, Report, Source
 
-__all__ = ["Diagnosis", "Evidence", "Fix", "KvdoctorError", "Question", "diagnose", "explain"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kvdoctor.proof.prove import ProofRun
+
+__all__ = [
+    "Diagnosis", "Evidence", "Fix", "KvdoctorError", "Question", "diagnose", "explain", "prove",
+]  # fmt: skip
 
 Input: TypeAlias = "str | bytes | os.PathLike[str]"
 _LOADED: dict[tuple[str, ...], Knowledge] = {}
@@ -167,8 +173,35 @@ def explain(what: str, *, knowledge: Sequence[str | os.PathLike[str]] = ()) -> d
     return found
 
 
+def prove(
+    found: Diagnosis,
+    fix: str = "",
+    *,
+    python: str | os.PathLike[str] = "",
+    seconds: float = 180.0,
+    trust: bool = False,
+) -> ProofRun:
+    """Ask the vLLM that is installed: its guard is called with the values before and after the fix
+    (an id; the first when empty), in a process of its own, for at most ``seconds``.
+
+    ``python``: the interpreter that has vLLM, else the one of the ``vllm`` command or of the active
+    environment. The result has ``proven``, ``outcome``, ``says`` and the answers; that vLLM is
+    missing or does not answer is an outcome, not an error. ``trust``: also for a private record,
+    which names what is run. Raises InputError without such a fix, or without trust."""
+    from kvdoctor.command.proving import run_for
+
+    record = found.report.record
+    offered = [one.fix for one in found.report.fixes if fix in ("", one.fix.id)]
+    if record is None or not offered:
+        named = ", ".join(one.id for one in found.fixes) or "none is offered here"
+        raise InputError(f"no fix {fix!r} to prove" if fix else "no fix to prove", remedy=named)
+    if record.private and not trust:
+        raise InputError(f"{record.id} is a private record", remedy="read it; trust=True runs it")
+    return run_for(found.report, offered[0], os.fspath(python), seconds)
+
+
 def known_to(folders: Sequence[str | os.PathLike[str]]) -> Knowledge:
-    """The knowledge, loaded once for each set of folders."""
+    """The knowledge with these private folders; loaded once for each set of them."""
     from kvdoctor.load import load
 
     key = tuple(os.fspath(one) for one in folders)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kvdoctor
-from kvdoctor import diagnose, explain
+from kvdoctor import diagnose, explain, prove
 from kvdoctor.errors import InputError
 
 CASES = Path(__file__).with_name("cases")
@@ -106,3 +106,22 @@ def test_an_answer_goes_to_the_record_that_was_named() -> None:
     found = diagnose(record="moriio-heterogeneous-tp-kv-heads")
     assert found.status == "asks"
     assert found.answer(is_mla=False).record == "moriio-heterogeneous-tp-kv-heads"
+
+
+def test_a_proof_tells_that_no_vllm_is_there(tmp_path: Path) -> None:
+    run = prove(diagnose(LOG), python=tmp_path / "none")
+    assert (run.outcome, run.proven) == ("no-vllm", False)
+
+
+def test_only_an_offered_fix_of_a_trusted_record_is_proven(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no fix 'other'"):
+        prove(diagnose(LOG), "other")
+    with pytest.raises(InputError, match="no fix to prove"):
+        prove(diagnose("nothing known"))
+    shipped = CASES.parents[1] / "knowledge" / "records"
+    file = next(shipped.rglob("nixl-block-size-not-multiple.yaml"))
+    (tmp_path / file.name).write_text(file.read_text("utf-8"), "utf-8")
+    found = diagnose(LOG, knowledge=[tmp_path])
+    with pytest.raises(InputError, match="private record"):
+        prove(found)
+    assert prove(found, python=tmp_path / "none", trust=True).outcome == "no-vllm"
