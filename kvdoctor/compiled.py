@@ -2,7 +2,8 @@
 
 The first line is JSON: what the file was made from, an index of all messages, and where each record
 stands. The records follow as one line of JSON each and are decoded when they are asked for. The
-content depends on the folder alone, so two builds give the same bytes.
+last line is a checksum of the rest. The content depends on the folder alone, so two builds give the
+same bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
     Folder = str | os.PathLike[str]
 
-FORMAT = 4  # raise it with every change of the compiled form or of the form of records
+FORMAT = 5  # raise it with every change of the compiled form or of the form of records
+SEAL = 9  # bytes of the checksum at the end: 8 hexadecimal digits and a newline
 NAME = "compiled.kvd"  # in a wheel, beside the records
 
 
@@ -98,7 +100,7 @@ def compile_folder(
         "wrapper_index": _wrapper_index(trees.get("wrappers", ())).to_json(),
         "problems": [[e.problem, e.file, e.line, e.field, e.remedy] for e in problems],
     }
-    return _dump(header) + b"\n" + body
+    return _sealed(_dump(header) + b"\n" + body)
 
 
 def _wrapper_index(trees: Iterable[dict[str, Any]]) -> PatternIndex:
@@ -280,8 +282,24 @@ class Compiled(NamedTuple):
         return found
 
 
+def _sealed(data: bytes) -> bytes:
+    """``data`` with its checksum behind it: a copy may be damaged where nothing else shows it."""
+    from zlib import adler32
+
+    return data + b"%08x\n" % adler32(data)
+
+
+def _unsealed(data: bytes) -> bytes:
+    """``data`` without its checksum; b"" when it is not the one of the rest."""
+    from zlib import adler32
+
+    rest = data[:-SEAL]
+    return rest if data[-SEAL:] == b"%08x\n" % adler32(rest) else b""
+
+
 def open_compiled(data: bytes) -> Compiled | None:
     """The compiled form in ``data``; None when it is damaged or of another format."""
+    data = _unsealed(data)
     end = data.find(b"\n")
     try:
         header = json.loads(data[:end])

@@ -67,11 +67,25 @@ def load() -> Settings:
             ) from None
         return DEFAULTS
     except (OSError, ValueError) as error:
+        if not os.environ.get(VARIABLE) and _is_out_of_sight(file):
+            return DEFAULTS
         why = getattr(error, "strerror", None) or error
         raise InputError(f"the config file cannot be read: {why}", file=file) from error
     if len(data) > LONGEST:
         raise InputError(f"longer than {LONGEST} bytes: not a config file", file=file)
     return replace(DEFAULTS, **_read(data, file), file=file)
+
+
+def _is_out_of_sight(file: str) -> bool:
+    """Whether a folder on the way is closed to this user, so that nobody can tell what is there. A
+    file that is seen and cannot be read is another matter: somebody wrote it to be followed."""
+    try:
+        os.stat(file)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 def fill(options: argparse.Namespace) -> None:
@@ -81,6 +95,9 @@ def fill(options: argparse.Namespace) -> None:
     if not names:
         return
     found = load()
+    if not found.file and _is_out_of_sight(config_file()):
+        say = f"kvdoctor: {config_file()!r} lies in a folder that is closed to you: not looked at"
+        print(say, file=sys.stderr)
     for name in names:
         if name == "knowledge":
             options.knowledge = [*found.knowledge, *options.knowledge]
