@@ -12,6 +12,7 @@ from fuzz.pipeline import shipped
 
 from kvdoctor.cli import main
 from kvdoctor.scan import scan
+from kvdoctor.scan.result import Partial
 
 CASES = Path(__file__).with_name("cases")
 NAMES = ("061-nixl-blocksize-d-smaller", "003-unknown-connector", "050-nixl-healthy")
@@ -24,6 +25,13 @@ from kvdoctor.scan import scan
 found = scan(sys.argv[1:], load(private=False), engine="ray", address="local", jobs=2)
 print(json.dumps(found.to_json()))
 """
+
+
+def test_what_a_worker_sends_comes_back_as_it_was() -> None:
+    found = scan([str(CASES / name) for name in NAMES], shipped())
+    assert any(one.rows for one in found.files)
+    for one in found.files:
+        assert Partial.unpacked(one.packed()) == one
 
 
 @pytest.mark.skipif(not HERE, reason="ray is not installed")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from kvdoctor.data import dataclass
+from kvdoctor.data import asdict, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Began:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """What one file holds. It can be pickled, sent and merged in any order."""
+    """What one file holds. It can be sent and merged in any order."""
 
     file: str
     rows: tuple[Row, ...]
@@ -93,6 +94,30 @@ class Partial:
     head: str  # the file's beginning: banner and arguments
     notes: tuple[str, ...] = ()
     unread: bool = False
+
+    def packed(self) -> str:
+        """Everything as JSON, to be sent to another machine: data that can only become data."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def unpacked(cls, text: str) -> Partial:
+        """The partial result that :meth:`packed` gave."""
+        tree = json.loads(text)
+        rows = tuple(_row_of(one) for one in tree.pop("rows"))
+        began = tuple(
+            Began(**{**one, "key": tuple(one["key"]), "spot": Spot(**one["spot"])})
+            for one in tree.pop("began")
+        )
+        return cls(**{**tree, "rows": rows, "began": began, "notes": tuple(tree["notes"])})
+
+
+def _row_of(tree: dict[str, Any]) -> Row:
+    where = tuple(
+        Where(**{**one, "first": Spot(**one["first"]), "last": Spot(**one["last"])})
+        for one in tree["where"]
+    )
+    first, last = Spot(**tree["first"]), Spot(**tree["last"])
+    return Row(**{**tree, "key": tuple(tree["key"]), "first": first, "last": last, "where": where})
 
 
 @dataclass(frozen=True, slots=True)
