@@ -15,12 +15,11 @@ from kvdoctor.decide import Cause, unknown_inputs
 from kvdoctor.expression import UNKNOWN, parse
 from kvdoctor.proof.results import compared
 from kvdoctor.reach import RELEASE_INPUT, parse_for, types_of, with_derived
-from kvdoctor.record import FixProof, FixSpec, Guard, Record, Solve
+from kvdoctor.record import MOST_TRIALS, FixProof, FixSpec, Guard, Record, Solve
 from kvdoctor.releases import parse_range
 from kvdoctor.text.rendering import render
 from kvdoctor.values.value import Scalar
 
-SEARCH_LIMIT = 20_000  # assignments that one solve may try
 OLD = "old_"
 
 
@@ -178,7 +177,7 @@ def _solve(
     ]
     cost = parse(solve.cost, types)
     best: tuple[float, dict[str, Scalar]] | None = None
-    for chosen in itertools.islice(itertools.product(*domains), SEARCH_LIMIT):
+    for chosen in itertools.islice(itertools.product(*domains), MOST_TRIALS):
         if any(value is UNKNOWN for value in chosen):
             continue
         trial: dict[str, Scalar] = dict(zip(names, chosen, strict=True))  # type: ignore[arg-type]

@@ -102,6 +102,9 @@ class Guard:
     compared: tuple[Compared, ...] = ()
 
 
+MOST_TRIALS = 20_000  # combinations of values that one solve may try
+
+
 @dataclass(frozen=True, slots=True)
 class Solve:
     """The engine searches ``vary`` (name -> candidate values or expression naming a list) for the
@@ -201,7 +204,7 @@ class Site:
     """One raise, assert or error log call of the library, over all its releases."""
 
     id: str
-    kind: str  # raise, assert, log
+    kind: str  # raise, assert, log, warning
     owner: str
     exception: str
     level: str

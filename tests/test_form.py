@@ -166,6 +166,8 @@ def drop(path: str) -> Callable[[dict[str, Any]], None]:
         (drop("fixes.smaller-blocks.snippet"), "fixes.smaller-blocks", "'snippet' is missing"),
         (put("fixes.smaller-blocks.solve.vary", {"x": [1]}), "fixes.smaller-blocks.solve.vary.x",
          "no input"),
+        (put("fixes.smaller-blocks.solve.vary", {"block_size": list(range(20_001))}),
+         "fixes.smaller-blocks.solve.vary", "20,001 combinations, more than the 20,000"),
         (put("identify", []), "identify", "nothing would ever"),
         (put("identify.0", {"exception": "ValueError"}), "identify[0]", "a message or a frame"),
         (put("identify.0.message", "{a}{b}"), "identify[0].message", "holes alone"),

@@ -6,13 +6,14 @@ say the line.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvdoctor.errors import ExpressionError, KvdoctorError, did_you_mean
 from kvdoctor.expression import TYPES, check_template, parse
 from kvdoctor.form.shape import Misfit, Path
-from kvdoctor.record import FixSpec, Identify, Input, Record
+from kvdoctor.record import MOST_TRIALS, FixSpec, Identify, Input, Record
 from kvdoctor.releases import key, parse_range
 from kvdoctor.text.template import Pattern
 
@@ -240,6 +241,10 @@ def _solve(
     fix: FixSpec, types: Mapping[str, str], both: Mapping[str, str], path: Path
 ) -> Iterator[Misfit]:
     assert fix.solve is not None  # noqa: S101
+    trials = math.prod(len(values) for values in fix.solve.vary.values())
+    if trials > MOST_TRIALS:
+        say = f"{trials:,} combinations, more than the {MOST_TRIALS:,} that one search may try"
+        yield Misfit((*path, "vary"), say, "name fewer values")
     for name, values in fix.solve.vary.items():
         here = (*path, "vary", name)
         if name not in types:
