@@ -13,3 +13,5 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path / name))
     for name in ("TMUX", "DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "KVDOCTOR_KNOWLEDGE"):
         monkeypatch.delenv(name, raising=False)
+    for name in ("NO_COLOR", "COLORFGBG", "COLUMNS", "LINES"):  # a screen is drawn alike anywhere
+        monkeypatch.delenv(name, raising=False)
