@@ -41,7 +41,7 @@ MODELS = (
     "[link](javascript:x)",
 )
 KNOWN = load(private=False)
-SHELL = shutil.which("bash") or shutil.which("sh") or ""
+SHELL = "" if sys.platform == "win32" else shutil.which("bash") or shutil.which("sh") or ""
 
 
 def command_of(model: str) -> str:
