@@ -11,6 +11,7 @@ import zlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import cpu_seconds
 
 from kvdoctor.intake import read
 from kvdoctor.intake.decode import decode
@@ -374,9 +375,7 @@ def test_time_grows_with_the_size_of_the_input(make: object) -> None:
 
 
 def _seconds(text: str) -> float:
-    start = time.process_time()
-    read(text)
-    return time.process_time() - start
+    return cpu_seconds(lambda: read(text))
 
 
 def test_a_megabyte_on_one_line_is_read_in_time() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 from made_up import knowledge
+from support import cpu_seconds
 
 from kvdoctor.intake import read
 from kvdoctor.report import Report, Source, read_sources, report
@@ -113,14 +115,10 @@ def test_the_same_pod_is_the_same_token_everywhere() -> None:
 
 
 def test_hiding_takes_linear_time() -> None:
-    import time
-
     took = []
     for size in (20_000, 80_000):
         text = "a." * size + "1." * size + ":" * size + "x-" * size
-        started = time.process_time()
-        Hider().hide(text)
-        took.append(time.process_time() - started)
+        took.append(cpu_seconds(partial(Hider().hide, text)))
     assert took[1] < 10 * took[0] + 0.2
 
 

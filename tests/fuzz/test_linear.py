@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
 from fuzz.pipeline import shipped
+from support import cpu_seconds
 
 from kvdoctor.intake import read
 from kvdoctor.report import Source, read_sources, report
@@ -57,19 +57,23 @@ WORK = 0.06  # seconds that the yardstick takes on a machine of the speed that t
 def slowness() -> float:
     """How much longer plain Python takes here and now than on the machine of the limits; 1 where
     it is quicker."""
-    started = time.process_time()
-    words = [f"line {number} of a log" for number in range(150_000)]
-    sum(len(word.split()) for word in words)
-    return max(1.0, (time.process_time() - started) / WORK)
+
+    def work() -> None:
+        words = [f"line {number} of a log" for number in range(150_000)]
+        sum(len(word.split()) for word in words)
+
+    return max(1.0, cpu_seconds(work) / WORK)
 
 
 def spent(text: str) -> float:
     known = shipped()
-    started = time.process_time()
-    shown = report(read_sources([Source(read(text, knowledge=known.reading))], known), known)
-    document(shown)
-    report_text(shown, known)
-    return time.process_time() - started
+
+    def work() -> None:
+        shown = report(read_sources([Source(read(text, knowledge=known.reading))], known), known)
+        document(shown)
+        report_text(shown, known)
+
+    return cpu_seconds(work)
 
 
 @pytest.fixture(scope="module", autouse=True)
