@@ -38,11 +38,6 @@ class Actions(Base):
 
         self._me.take(session.back(self._me.state))
 
-    def action_forward(self) -> None:
-        from kvdoctor import session
-
-        self._me.take(session.forward(self._me.state))
-
     def action_go(self, step: str) -> None:
         from kvdoctor import session
 

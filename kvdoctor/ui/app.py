@@ -67,8 +67,8 @@ class KvdoctorApp(Actions, Remembering, App[int]):
         Binding("e", "go('choose')", "all errors of the text"),
         Binding("l", "log", "the log, at the marked line"),
         Binding("u", "undo", "undo the last answer"),
-        Binding("right_square_bracket", "forward", "forward"),
-        Binding("left_square_bracket", "back", "back", show=False),
+        Binding("right_square_bracket", "later", "forward, then later diagnoses"),
+        Binding("left_square_bracket", "earlier", "back, then earlier diagnoses"),
         Binding("o", "other_side", "add the other side's log or command"),
         Binding("g", "pictures", "drawings: heads, blocks, steps, who failed first"),
         Binding("b", "beside", "the values of both sides beside each other"),
@@ -312,6 +312,10 @@ class KvdoctorApp(Actions, Remembering, App[int]):
         started = state is not None and (state.read is not None or state.visit.record is not None)
         if action == "back":
             return not isinstance(self.screen, ModalScreen) and bool(state and state.past)
+        if action == "earlier":
+            return self.remember or bool(state and state.past)
+        if action == "later":
+            return self.remember or bool(state and state.future)
         if action == "go":
             return started and parameters[0] != step and self.has_step(str(parameters[0]))
         if action == "take_piped":

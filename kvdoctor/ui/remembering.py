@@ -77,12 +77,47 @@ class Remembering(Base):
         if number is not None:
             self.resume(number)
 
+    def action_earlier(self) -> None:
+        """One step back; from the first step to the entry before, in the history."""
+        if self._app.state.past:
+            from kvdoctor import session
+
+            self._app.take(session.back(self._app.state))
+        else:
+            self.walk_history(-1)
+
+    def action_later(self) -> None:
+        """One step forward again; from the last step to the entry after, in the history."""
+        if self._app.state.future:
+            from kvdoctor import session
+
+            self._app.take(session.forward(self._app.state))
+        else:
+            self.walk_history(1)
+
+    @work(thread=True, exclusive=True, group="read")
+    def walk_history(self, step: int) -> None:
+        """Open the entry before (-1) or after (+1) the current one; a new page stands last."""
+        keeper = self._keeping()
+        if keeper is None or keeper.off:
+            return
+        current = keeper.current  # its number is known once what was kept before is stored
+        beside = keeper.ask(lambda store: store.beside(current.number if current else 0, step))
+        if beside is not None:
+            self._open(keeper, beside)
+        elif not keeper.off:
+            words = "earlier" if step < 0 else "later"
+            self.call_from_thread(self._app.say, f"there is no {words} diagnosis in the history")
+
     @work(thread=True, exclusive=True, group="read")
     def resume(self, number: int) -> None:
         """Open an entry as it was left, read anew with today's knowledge."""
         keeper = self._keeping()
-        if keeper is None:
-            return
+        if keeper is not None:
+            self._open(keeper, number)
+
+    def _open(self, keeper: Keeper, number: int) -> None:
+        """Called in a thread."""
         from kvdoctor.errors import KvdoctorError
         from kvdoctor.history.entry import unpack
         from kvdoctor.history.keeping import Raw, left_out, restored

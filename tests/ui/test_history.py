@@ -83,6 +83,43 @@ async def test_an_entry_can_be_opened_from_the_start(tmp_path: Path) -> None:
     screen.close_history()
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_brackets_walk_on_into_the_history_at_either_end(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    await diagnosed(tmp_path)
+    screen = app(BOTH, remember=True)
+    async with screen.run_test(size=size) as pilot:
+        await settled(pilot, "choose")
+        await pilot.press("left_square_bracket")
+        await settled(pilot, "start")
+        await pilot.press("left_square_bracket")
+        await settled(pilot, "cause")
+        await told(pilot, "entry 1")
+        await pilot.press("left_square_bracket")
+        await settled(pilot, "start")
+        await pilot.press("left_square_bracket")
+        await told(pilot, "no earlier diagnosis")
+        await pilot.press("right_square_bracket")
+        await settled(pilot, "cause")
+        await pilot.press("right_square_bracket")
+        await settled(pilot, "choose")
+        await told(pilot, "entry 2")
+        await pilot.press("right_square_bracket")
+        await told(pilot, "no later diagnosis")
+    screen.close_history()
+
+
+async def test_without_a_history_brackets_stay_within_the_visit() -> None:
+    screen = app(LOG)
+    async with screen.run_test() as pilot:
+        await settled(pilot, "values")
+        await pilot.press("escape", "left_square_bracket")
+        await settled(pilot, "start")
+        await pilot.press("right_square_bracket")
+        await settled(pilot, "values")
+
+
 async def test_switched_off_nothing_is_kept_and_no_key_is_offered(tmp_path: Path) -> None:
     screen = app(LOG)
     async with screen.run_test() as pilot:
