@@ -34,9 +34,13 @@ class Actions(Base):
     # -- through the flow -----------------------------------------------------------------------
 
     async def action_back(self) -> None:
+        """One step back; on the tour: leave it."""
         from kvdoctor import session
 
-        self._me.take(session.back(self._me.state))
+        if self._me.touring:
+            self._me.leave_tour()
+        else:
+            self._me.take(session.back(self._me.state))
 
     def action_go(self, step: str) -> None:
         from kvdoctor import session
@@ -132,6 +136,7 @@ class Actions(Base):
         self.call_from_thread(
             self._me.say, f"{name} {done.told}", not done.confirmed and not done.file
         )
+        self.call_from_thread(self._me.toured, "copied")
 
     def _send_escape(self, sequence: str) -> bool:
         """Write a sequence through the driver, so that it cannot land amid a repaint."""
@@ -214,6 +219,7 @@ class Actions(Base):
         for item in finding.evidence if finding is not None else ():
             marks.setdefault(item.source, []).append(item.number)
         self.push_screen(LogScreen(shown.sources, marks, self._me.pane.place()))
+        self._me.toured("log")
 
     def action_keys(self) -> None:
         from kvdoctor.ui.helping import HelpScreen

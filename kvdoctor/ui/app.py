@@ -23,11 +23,12 @@ from textual.widgets import ContentSwitcher, Static
 from kvdoctor.ui.actions import Actions
 from kvdoctor.ui.heading import Heading
 from kvdoctor.ui.keybar import KeyBar
-from kvdoctor.ui.keys import STEP_KEYS
+from kvdoctor.ui.keys import BACK, STEP_KEYS
 from kvdoctor.ui.panes.base import Pane
 from kvdoctor.ui.panes.start import StartPane
 from kvdoctor.ui.remembering import Remembering
 from kvdoctor.ui.signals import leave_on_signals
+from kvdoctor.ui.touring import Touring
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -49,7 +50,7 @@ class Pending(NamedTuple):
     data: bytes | str
 
 
-class KvdoctorApp(Actions, Remembering, App[int]):
+class KvdoctorApp(Actions, Remembering, Touring, App[int]):
     """Paste to proven fix. ``pending`` inputs are read right after the first paint."""
 
     CSS_PATH = Path(__file__).with_name("app.tcss")
@@ -77,6 +78,7 @@ class KvdoctorApp(Actions, Remembering, App[int]):
         Binding("s", "symptoms", "no error message: symptoms"),
         Binding("slash", "search", "search all records"),
         Binding("H", "history", "past diagnoses"),
+        Binding("x", "tour", "a tour on real failures"),
         Binding("question_mark", "keys", "keys of this step"),
         Binding("f1", "explain", "what the question means"),
         Binding("enter", "take_piped", "read what has come", show=False),
@@ -97,6 +99,7 @@ class KvdoctorApp(Actions, Remembering, App[int]):
         super().__init__()
         self.remember = remember
         self.keeper = None
+        self.touring = False
         self._resuming = resuming
         self.pending = pending
         self.pipe = pipe
@@ -120,6 +123,7 @@ class KvdoctorApp(Actions, Remembering, App[int]):
         yield Heading(id="heading")
         with ContentSwitcher(initial="start", id="panes"):
             yield StartPane(id="start")
+        yield Static("", id="guide", markup=False)
         yield Static("", id="message", markup=False)
         yield KeyBar(id="keys")
 
@@ -223,7 +227,7 @@ class KvdoctorApp(Actions, Remembering, App[int]):
                 fresh = session.add_source(fresh, source, knowledge)
             return self._returned(fresh)
         fresh = session.paste(fresh, sources, knowledge)
-        for name, value in self._answers.items():
+        for name, value in self._answers.items() if not self.touring else ():
             fresh = session.answer(fresh, name, str(value), knowledge)
         return fresh
 
@@ -273,6 +277,7 @@ class KvdoctorApp(Actions, Remembering, App[int]):
         self.say(fresh.message, bool(fresh.message))
         self.pane.take_focus()
         self.show_keys()
+        self.toured(step)
 
     def move(self, made: Callable[[], State]) -> None:
         """Apply one move that needs the knowledge."""
@@ -298,6 +303,8 @@ class KvdoctorApp(Actions, Remembering, App[int]):
             for one in STEP_KEYS[self.step]
             if self._usable(one.action) and not (inside and one.action == "app.leave")
         )
+        if self.touring:
+            usable = tuple(one._replace(word="leave") if one == BACK else one for one in usable)
         self.query_one(KeyBar).show(usable)
         self.refresh_bindings()
 
@@ -310,6 +317,8 @@ class KvdoctorApp(Actions, Remembering, App[int]):
         """Keys that make no sense in this step do nothing and are not shown."""
         state, step = self._state, self.step
         started = state is not None and (state.read is not None or state.visit.record is not None)
+        if action == "back" and self.touring:
+            return not isinstance(self.screen, ModalScreen)
         if action == "back":
             return not isinstance(self.screen, ModalScreen) and bool(state and state.past)
         if action == "earlier":
@@ -322,7 +331,7 @@ class KvdoctorApp(Actions, Remembering, App[int]):
             return step == "start" and self.pipe is not None
         if action == "history":
             return self.remember
-        if action == "symptoms":
+        if action in ("symptoms", "tour"):
             return step == "start"
         return self._check_result_action(action, step, started)
 
@@ -377,6 +386,8 @@ class KvdoctorApp(Actions, Remembering, App[int]):
     def _pasted(self) -> None:
         text = self.query_one(StartPane).taken()
         if text.strip():
+            if self.touring and not self._adding_side:
+                self.end_tour()
             self.read_inputs((Pending("paste", "this", text),))
 
     def _watch_pipe(self) -> None:

@@ -23,6 +23,7 @@ STEP_KEYS: dict[str, tuple[Key, ...]] = {
         Key("s", "symptoms", "app.symptoms"),
         SEARCH,
         Key("H", "history", "app.history"),
+        Key("x", "tour", "app.tour"),
         BACK,
         QUIT,
         MORE,

@@ -43,7 +43,7 @@ class Remembering(Base):
     def remember_inputs(self, pending: Sequence[Pending], *, joined: bool) -> None:
         """A new text, or the other side's, was read: it belongs to the entry from now on."""
         keeper = self._keeping()
-        if keeper is None:
+        if keeper is None or self._app.touring:
             return
         from kvdoctor.history.keeping import Raw
 
@@ -55,6 +55,8 @@ class Remembering(Base):
 
     def remember_state(self, state: State, shown: Report | None) -> None:
         """Keep what is shown now; the writing is done in the keeper's thread."""
+        if self._app.touring:  # nobody's incident
+            return
         if self.keeper is not None and shown is not None and state.read is not None:
             self.keeper.keep(state, shown)
 
@@ -135,6 +137,7 @@ class Remembering(Base):
             self.call_from_thread(self._app.say, str(error), True)
             return
         keeper.resumed(number, inputs)
+        self.call_from_thread(self._app.end_tour)
         self.call_from_thread(self._app.take, state)
         told = left_out(entry) or f"entry {number}, as you left it"
         self.call_from_thread(self._app.say, told)

@@ -31,6 +31,8 @@ INTRODUCTION = (
     ("  s asks what you see, one checked question after another", ""),
     ("  / searches all records by words, H opens past diagnoses", ""),
     ("", ""),
+    ("First time here? x shows the way on three real failures.", "bold"),
+    ("", ""),
     ("Offline and deterministic: no language model, nothing leaves this machine.", "dim"),
 )
 
