@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kvdoctor.data import dataclass
+from kvdoctor.terminal import is_served
 
 HELPER_SECONDS = 2.0  # a helper that hangs (stale display, no seat) must not hang us
 OSC52_LIMIT = 74_000  # bytes of text that terminals are known to take in one sequence
@@ -74,16 +75,17 @@ def copy(text: str, send_escape: Callable[[str], bool] | None = None) -> Copied:
     passes its own, so that nothing is written behind its back."""
     ways: list[str] = []
     confirmed = False
-    if _tmux(text):
+    served = is_served()  # tmux and the clipboard of this machine are not those of the reader
+    if not served and _tmux(text):
         ways.append("tmux's buffer")
         confirmed = True
-    elif not _is_remote():
+    elif not served and not _is_remote():
         name = _native(text)
         if name:
             ways.append("the clipboard")
             confirmed = True
     if not confirmed and _osc52(text, send_escape or _to_terminal):
-        ways.append("the terminal's clipboard")
+        ways.append("the browser's clipboard" if served else "the terminal's clipboard")
     file, problem = _save(text)
     return Copied(tuple(ways), file, confirmed, problem)
 

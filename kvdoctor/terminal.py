@@ -14,9 +14,16 @@ def can_show_a_screen() -> bool:
     """Whether a full screen makes sense: a terminal to draw on and one to read keys from.
 
     Standard input may be a pipe (the log); keys then come from the controlling terminal."""
+    if is_served():
+        return True
     if os.environ.get("TERM", "") in ("dumb", ""):
         return sys.platform == "win32" and is_terminal(sys.stdout)
     return is_terminal(sys.stdout) and (is_terminal(sys.stdin) or has_controlling_terminal())
+
+
+def is_served() -> bool:
+    """Whether a browser is the terminal: ``kvdoctor serve`` has started this process."""
+    return os.environ.get("TEXTUAL_DRIVER", "") == "textual.drivers.web_driver:WebDriver"
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -20,4 +20,5 @@ MODULES: dict[str, str] = {
     "mcp": "kvdoctor.command.mcp",
     "prove": "kvdoctor.command.proving",
     "scan": "kvdoctor.command.scan",
+    "serve": "kvdoctor.command.serve",
 }

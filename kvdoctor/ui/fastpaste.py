@@ -17,10 +17,13 @@ from textual import events
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
+from kvdoctor.terminal import is_served
+
 BURST = 40  # characters in one read, a line end among them
 BURST_SECONDS = 0.06
 START = "\x1b[200~"
 END = "\x1b[201~"
+SERVED = "textual.drivers.web_driver"
 DRIVER = "textual.drivers.win32" if sys.platform == "win32" else "textual.drivers.linux_driver"
 
 
@@ -103,6 +106,6 @@ def _tail(data: str, mark: str, least: int) -> int:
 
 def install() -> None:
     """Let the driver of this platform use the parser."""
-    module = importlib.import_module(DRIVER)
+    module = importlib.import_module(SERVED if is_served() else DRIVER)
     if getattr(module, "XTermParser", None) is not None:
         module.XTermParser = FastPasteParser  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kvdoctor.command.inputs import answers_of, read_bytes
 from kvdoctor.history import switched_off
+from kvdoctor.terminal import is_served
 from kvdoctor.ui.app import KvdoctorApp, Pending
 from kvdoctor.ui.fastpaste import install
 
@@ -27,7 +28,7 @@ def launch(options: argparse.Namespace) -> int:
     pending += tuple(Pending(*one) for one in getattr(options, "fetched", ()))
     piped = next((side for name, side in named if name == "-"), "" if pending else "this")
     pipe = None
-    if not sys.stdin.isatty():
+    if not is_served() and not sys.stdin.isatty():
         pipe = _pipe(piped) if piped else None
         _keys_from_terminal()
     install()
