@@ -72,10 +72,10 @@ def _check(shown: Report, chosen: OfferedFix | None) -> str:
 
 
 def write_note(note: str, name: str) -> tuple[str, str]:
-    """Write a note to a new file, never over an old one: in the current folder, else in the state
+    """Write a note to a new file, never over an old one: in the state folder, else in the current
     folder. Returns where it lies ("" for nowhere) and the problem."""
     problem = ""
-    for folder in (_here, _state):
+    for folder in (_state, _here):
         try:
             return str(_fresh(folder(), name, note)), ""
         except (OSError, RuntimeError) as error:

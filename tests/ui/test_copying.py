@@ -53,7 +53,9 @@ async def test_a_note_is_written_and_copied(
         await until(pilot, lambda: isinstance(screen.screen, CopyScreen), "the menu")
         await pilot.press("m")
         await told(pilot, "written to")
-    note = (here / "kvdoctor-widget-sizes-differ-markdown.md").read_text()
+    notes = tmp_path / "XDG_STATE_HOME" / "kvdoctor" / "notes"
+    note = (notes / "kvdoctor-widget-sizes-differ-markdown.md").read_text()
+    assert list(here.iterdir()) == [], "nothing is left where the program was started"
     assert "open questions" in note
     assert (tmp_path / "XDG_STATE_HOME" / "kvdoctor" / "last-fix.txt").read_text() == note
 
@@ -66,10 +68,11 @@ def test_a_note_never_replaces_a_file(here: Path) -> None:
     assert Path(second).name == "note-2.md"
 
 
-def test_where_nothing_can_be_written_the_state_folder_takes_the_note(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_where_no_state_can_be_written_the_current_folder_takes_the_note(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, here: Path
 ) -> None:
-    monkeypatch.setattr("kvdoctor.ui.copying._here", lambda: tmp_path / "gone")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     file, problem = write_note("one\n", "note.md")
     assert problem == ""
-    assert Path(file).parent.name == "notes"
+    assert Path(file).parent == here
