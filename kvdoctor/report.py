@@ -27,7 +27,7 @@ from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match, match, together
 from kvdoctor.record import Input, Record
 from kvdoctor.releases import parse_range
-from kvdoctor.seen import seen_lines
+from kvdoctor.seen import Failed, seen_lines
 from kvdoctor.text.rendering import render
 from kvdoctor.unexplained import Unexplained, unexplained
 from kvdoctor.values import Launch, Table, find_launches, merge, read_values, side_of
@@ -249,7 +249,7 @@ def _facts(
     candidates = release.candidates or _releases_of(record, finding, knowledge.sites.releases)
     pastes = [(source.paste, source.side) for source in sources]
     name = finding.source if finding is not None else ""
-    seen = seen_lines(record, pastes, name, number, knowledge)
+    seen = seen_lines(record, pastes, Failed(name, number, holes), knowledge)
     return gather(record, values, holes, answers, candidates, side=side, number=number, seen=seen)
 
 
