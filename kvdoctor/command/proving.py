@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
 from kvdoctor.command.inputs import answers_of, load_knowledge, record_named, sources_of
 from kvdoctor.data import asdict
 from kvdoctor.errors import InputError
 from kvdoctor.fix import Fix
-from kvdoctor.proof.prove import ProofRun, prove
-from kvdoctor.report import Report, read_sources, report_about
+from kvdoctor.proof.prove import ProofRun
+from kvdoctor.proving import proof_text, run_for, trusting, untrusted
+from kvdoctor.report import read_sources, report_about
 
 if TYPE_CHECKING:
     import argparse
@@ -21,48 +21,6 @@ if TYPE_CHECKING:
 
 PROVEN, NOT_PROVEN, CANNOT_ASK, NEEDS_ANSWERS = 0, 1, 2, 3
 CANNOT = frozenset({"no-vllm", "no-import", "timeout", "stopped", "no-caller", "unfit"})
-
-
-def run_for(
-    shown: Report,
-    fix: Fix,
-    python: str = "",
-    seconds: float = 180.0,
-    stop: threading.Event | None = None,
-) -> ProofRun:
-    """Ask the guard about the values of the report and those after the fix."""
-    assert shown.record is not None and shown.outcome is not None  # noqa: S101
-    return prove(
-        shown.record, dict(shown.outcome.values), dict(fix.values),
-        python=python, seconds=seconds, stop=stop,
-    )  # fmt: skip
-
-
-def prove_fix(shown: Report, fix: Fix, stop: threading.Event | None = None) -> str:
-    """What the screen shows: the outcome and how it was found. A private record is not proven from
-    the screen: it says what is run, and somebody else may have written it."""
-    if shown.record is not None and shown.record.private:
-        return f"NOT ASKED: {_private(shown.record.id)}"
-    return proof_text(run_for(shown, fix, stop=stop), fix)
-
-
-def _private(record: str) -> str:
-    return (
-        f"{record} is a private record, and it names what is run. Read it, then: "
-        f"kvdoctor prove {record} --trust"
-    )
-
-
-def proof_text(run: ProofRun, fix: Fix) -> str:
-    """A proof run for people."""
-    lines = [("PROVEN: " if run.proven else "NOT PROVEN: ") + run.says, f"  fix: {fix.title}"]
-    if run.python:
-        lines.append(f"  asked: {run.python} ({run.found})")
-    for name, answers in (("before", run.before), ("after", run.after)):
-        for one in answers:
-            message = f": {one.exception}: {one.message}" if one.message else ""
-            lines.append(f"  {name:6} {one.call}: {one.kind}{message}")
-    return "\n".join(lines)
 
 
 def add(commands: Commands) -> None:
@@ -94,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     record_id = record_named(options.record, knowledge)
     record = knowledge.records[record_id]
     if record.private and not options.trust:
-        raise InputError(_private(record_id), remedy="--trust runs it")
+        raise InputError(untrusted(record_id), remedy=f"then: {trusting(record_id)}")
     options.prefill = options.decode = []
     sources = sources_of(options, knowledge)[0] if options.files else []
     read = read_sources(sources, knowledge)

@@ -5,7 +5,6 @@ Problems with what a client sends are raised as KvdoctorError, whose text is mea
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +15,7 @@ from kvdoctor.errors import InputError
 from kvdoctor.expression import parse
 from kvdoctor.fix import Fix
 from kvdoctor.knowledge import Knowledge
+from kvdoctor.proving import command_line, run_for, trusting, untrusted
 from kvdoctor.reach import types_of
 from kvdoctor.record import Record
 from kvdoctor.releases import parse_range
@@ -97,10 +97,7 @@ class Tools:
             raise InputError(f"no record {record[:200]!r}", remedy="use search")
         spec = known.records[record_id]
         if spec.private:
-            raise InputError(
-                f"{record_id} is a private record, and it names what is run",
-                remedy=f"read it, then: kvdoctor prove {record_id} --trust",
-            )
+            raise InputError(untrusted(record_id), remedy=f"then: {trusting(record_id)}")
         found = diagnose(
             text or None, record=record_id, answers=dict(answers), knowledge=self.folders
         )
@@ -128,8 +125,6 @@ class Tools:
             "run": None,
         }
         if self.run_proofs and would["calls"]:
-            from kvdoctor.command.proving import run_for
-
             run = run_for(found.report, fix, self.python)
             made["run"] = {"proven": run.proven, **_plain(run)}
         return made
@@ -144,15 +139,13 @@ class Tools:
             for one in record.guards
             if one.call
         ]
-        words = ["kvdoctor", "prove", record.id, "--fix", fix.id]
-        words += [word for name, value in answers.items() for word in ("--set", f"{name}={value}")]
-        words += ["--python", self.python] if self.python else []
+        command = command_line(record.id, fix.id, answers, self.python)
         return {
             "interpreter": python.path or None,
             "found": python.how,
             "calls": calls,
             "allowed": self.run_proofs,
-        }, shlex.join(words)
+        }, command
 
     def _diagnosed(self, text: str, prefill: str, decode: str, answers: Answers) -> Diagnosis:
         for one in (text, prefill, decode):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -15,6 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from kvdoctor.proving import command_line
 from kvdoctor.report import OfferedFix, Report
 from kvdoctor.show.document import next_step
 from kvdoctor.ui.glyphs import glyphs_of
@@ -64,11 +64,9 @@ def _check(shown: Report, chosen: OfferedFix | None) -> str:
         return ""
     if chosen is None or not any(guard.call for guard in record.guards) or shown.facts is None:
         return " ".join(next_step(shown).split())
-    words = ["kvdoctor", "prove", record.id, "--fix", chosen.fix.id]
-    for name, value in shown.facts.known.items():
-        if name in record.inputs:
-            words += ["--set", f"{name}={value.value}"]
-    return shlex.join(words)
+    known = shown.facts.known.items()
+    values = {name: one.value for name, one in known if name in record.inputs}
+    return command_line(record.id, chosen.fix.id, values)
 
 
 def write_note(note: str, name: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import LoadingIndicator, Static
 
-from kvdoctor.command.proving import prove_fix
+from kvdoctor.proving import prove_fix
 from kvdoctor.report import OfferedFix, Report
 from kvdoctor.ui.panes.base import FRONT, text
 
