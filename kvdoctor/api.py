@@ -188,7 +188,7 @@ def prove(
     environment. The result has ``proven``, ``outcome``, ``says`` and the answers; that vLLM is
     missing or does not answer is an outcome, not an error. ``trust``: also for a private record,
     which names what is run. Raises InputError without such a fix, or without trust."""
-    from kvdoctor.command.proving import run_for
+    from kvdoctor.proving import run_for
 
     record = found.report.record
     offered = [one.fix for one in found.report.fixes if fix in ("", one.fix.id)]
@@ -243,9 +243,6 @@ def _made(read: Read, known: Knowledge, answers: dict[str, object], record: str)
         name, complaint = shown.facts.rejected[0]
         raise InputError(f"{name}: {complaint}", remedy="correct the value")
     finding = shown.finding
-    error = ""
-    if finding is not None:
-        error = f"{finding.exception}: {finding.message}" if finding.exception else finding.message
     from kvdoctor.decide import Cause
 
     return Diagnosis(
@@ -253,7 +250,7 @@ def _made(read: Read, known: Knowledge, answers: dict[str, object], record: str)
         record=shown.record.id if shown.record is not None else "",
         title=shown.record.title if shown.record else (finding.title if finding else ""),
         cause=shown.outcome.text.strip() if isinstance(shown.outcome, Cause) else "",
-        error=error,
+        error=finding.error if finding is not None else "",
         owner=finding.owner if finding is not None else "",
         release=shown.release.release,
         confidence=finding.confidence if finding is not None else 0.0,

@@ -36,7 +36,7 @@ class Match:
     """One finding. ``record`` is None for an error that has no record yet.
 
     ``role``: root_cause, consequence, also. ``confidence`` is calibrated: of findings shown at
-    0.9 nine in ten are right. ``origin`` is the index of the failure or log record it came from.
+    0.9 at least nine in ten are right.
     """
 
     record: str | None
@@ -64,9 +64,14 @@ class Match:
     hint: str = ""  # of a wrapper: where the root cause stands; of a foreign message: its meaning
     similar: tuple[str, ...] = ()  # templates of sites with similar wording: a guess, said so
 
+    @property
+    def error(self) -> str:
+        """The error as Python prints it: exception and message, or the message alone."""
+        return f"{self.exception}: {self.message}" if self.exception else self.message
+
 
 @dataclass(slots=True)
-class _Trouble:
+class Trouble:
     """One failure or log record with its identity, before equal ones are put together."""
 
     identity: Identity
@@ -94,7 +99,7 @@ def match(paste: Paste, knowledge: Knowledge) -> tuple[Match, ...]:
     return _ranked(groups, paste, knowledge)
 
 
-def occurrences(paste: Paste, identifier: Identifier) -> list[_Trouble]:
+def occurrences(paste: Paste, identifier: Identifier) -> list[Trouble]:
     """Every failure and log record of note by itself, in the order of lines, chains resolved: for
     those who count over more text than one paste holds."""
     found = _troubles(paste, identifier)
@@ -102,8 +107,8 @@ def occurrences(paste: Paste, identifier: Identifier) -> list[_Trouble]:
     return found
 
 
-def _troubles(paste: Paste, identifier: Identifier) -> list[_Trouble]:
-    found: list[_Trouble] = []
+def _troubles(paste: Paste, identifier: Identifier) -> list[Trouble]:
+    found: list[Trouble] = []
     for position, failure in enumerate(paste.failures):
         wrapper = identifier.wrapper(failure.message, failure.exception)
         if wrapper is not None and wrapper.noise:
@@ -123,11 +128,11 @@ def _troubles(paste: Paste, identifier: Identifier) -> list[_Trouble]:
     return found
 
 
-def _of_failure(position: int, failure: Failure, identity: Identity, wrapped: bool) -> _Trouble:
+def _of_failure(position: int, failure: Failure, identity: Identity, wrapped: bool) -> Trouble:
     numbers = [failure.number]
     if failure.frames:
         numbers.append(failure.frames[-1].number)
-    return _Trouble(
+    return Trouble(
         identity,
         failure.number,
         failure.last,
@@ -143,8 +148,8 @@ def _of_failure(position: int, failure: Failure, identity: Identity, wrapped: bo
     )
 
 
-def _of_record(record: LogRecord, identity: Identity) -> _Trouble:
-    return _Trouble(
+def _of_record(record: LogRecord, identity: Identity) -> Trouble:
+    return Trouble(
         identity,
         record.number,
         record.last,
@@ -157,17 +162,17 @@ def _of_record(record: LogRecord, identity: Identity) -> _Trouble:
     )
 
 
-def _from_prose(paste: Paste, identifier: Identifier) -> list[_Trouble]:
+def _from_prose(paste: Paste, identifier: Identifier) -> list[Trouble]:
     """Messages that stand in running text: titles, quotes, cut-off tails."""
     if paste.size > SEARCHED_BYTES:
         return []
     return [
-        _Trouble(identity, number, number, "", 0, "", "", evidence=(number,))
+        Trouble(identity, number, number, "", 0, "", "", evidence=(number,))
         for number, identity in identifier.prose()
     ]
 
 
-def _resolve_chains(troubles: list[_Trouble]) -> None:
+def _resolve_chains(troubles: list[Trouble]) -> None:
     """Of two chained failures the cause stays, the other becomes a consequence; unless the outer
     one says more: it has a record and the inner one has none, or it is vLLM's own statement about
     something that went wrong right there (an import, a lookup) and not in somebody else's code.
@@ -183,7 +188,7 @@ def _resolve_chains(troubles: list[_Trouble]) -> None:
             trouble.is_wrapper = True
 
 
-def _says_more(outer: _Trouble, inner: _Trouble) -> bool:
+def _says_more(outer: Trouble, inner: Trouble) -> bool:
     if inner.identity.record is not None or inner.identity.site:
         return False
     if outer.identity.record is not None:
@@ -192,15 +197,15 @@ def _says_more(outer: _Trouble, inner: _Trouble) -> bool:
     return bool(outer.identity.site) and (right_there or outer.link == "context")
 
 
-def _grouped(troubles: list[_Trouble]) -> list[list[_Trouble]]:
-    groups: dict[tuple[str, ...], list[_Trouble]] = {}
+def _grouped(troubles: list[Trouble]) -> list[list[Trouble]]:
+    groups: dict[tuple[str, ...], list[Trouble]] = {}
     for trouble in troubles:
         groups.setdefault(trouble.identity.key, []).append(trouble)
-    _adopt_frameless(groups)
+    adopt_frameless(groups)
     return list(groups.values())
 
 
-def _adopt_frameless(groups: dict[tuple[str, ...], list[_Trouble]]) -> None:
+def adopt_frameless(groups: dict[tuple[str, ...], list[Trouble]]) -> None:
     """A message that a wrapper quotes, or that stands alone or as a repr, belongs to the group
     in which the same message was raised."""
     texts = _Texts(groups)
@@ -221,7 +226,7 @@ class _Texts:
     """The groups by their messages without blanks, sorted, so that those that begin with another
     one's message lie side by side."""
 
-    def __init__(self, groups: Mapping[tuple[str, ...], list[_Trouble]]) -> None:
+    def __init__(self, groups: Mapping[tuple[str, ...], list[Trouble]]) -> None:
         self._keys = list(groups)
         self._records: dict[str, list[int]] = {}
         for number, key in enumerate(self._keys):
@@ -255,7 +260,7 @@ def _is_better(one: Identity, frameless: Identity) -> bool:
     return one.vllm_place is not None
 
 
-def _ranked(groups: list[list[_Trouble]], paste: Paste, knowledge: Knowledge) -> tuple[Match, ...]:
+def _ranked(groups: list[list[Trouble]], paste: Paste, knowledge: Knowledge) -> tuple[Match, ...]:
     roots = [group for group in groups if not group[0].is_wrapper]
     wrappers = [group for group in groups if group[0].is_wrapper]
     roots.sort(key=lambda group: _order(group[0]))
@@ -269,11 +274,11 @@ def _ranked(groups: list[list[_Trouble]], paste: Paste, knowledge: Knowledge) ->
     return _with_roles(made, knowledge)
 
 
-def _order(trouble: _Trouble) -> tuple[int, int]:
+def _order(trouble: Trouble) -> tuple[int, int]:
     return (trouble.identity.tier, trouble.number)
 
 
-def _causes_first(groups: list[list[_Trouble]], knowledge: Knowledge) -> list[list[_Trouble]]:
+def _causes_first(groups: list[list[Trouble]], knowledge: Knowledge) -> list[list[Trouble]]:
     """Where one record is known to lead to another, it goes first, whatever the order of lines."""
     ordered = list(groups)
     for _ in range(len(ordered)):
@@ -302,7 +307,7 @@ def _with_roles(made: list[Match], knowledge: Knowledge) -> tuple[Match, ...]:
     )
 
 
-def _finding(group: list[_Trouble], role: str, paste: Paste, knowledge: Knowledge) -> Match:
+def _finding(group: list[Trouble], role: str, paste: Paste, knowledge: Knowledge) -> Match:
     best = max(group, key=lambda t: (t.identity.form != "quoted", t.identity.confidence))
     identity = best.identity
     record = knowledge.records.get(identity.record) if identity.record else None
@@ -337,7 +342,7 @@ def _finding(group: list[_Trouble], role: str, paste: Paste, knowledge: Knowledg
     )
 
 
-def _evidence(group: list[_Trouble], best: _Trouble, paste: Paste) -> tuple[Evidence, ...]:
+def _evidence(group: list[Trouble], best: Trouble, paste: Paste) -> tuple[Evidence, ...]:
     numbers = sorted({*best.evidence})
     for trouble in group:
         if len(numbers) >= EVIDENCE_LIMIT:
@@ -362,9 +367,6 @@ def together(findings: Iterable[tuple[Match, ...]]) -> tuple[Match, ...]:
         for position, one in enumerate(roots)
     ) + tuple(others)
 
-
-Trouble = _Trouble
-adopt_frameless = _adopt_frameless
 
 __all__ = [
     "Evidence",

@@ -51,9 +51,7 @@ def kept(state: State, shown: Report) -> Kept:
 def outcome_of(shown: Report) -> Outcome:
     """The found cause and its fixes in a few lines."""
     finding = shown.finding
-    error = ""
-    if finding is not None:
-        error = f"{finding.exception}: {finding.message}" if finding.exception else finding.message
+    error = finding.error if finding is not None else ""
     title = finding.title if finding is not None else "no known trouble"
     outcome = shown.outcome
     return Outcome(

@@ -61,10 +61,6 @@ def _cause(shown: Report) -> str:
     return shown.record.summary.strip() if shown.record is not None else ""
 
 
-def _error(finding: Match) -> str:
-    return f"{finding.exception}: {finding.message}" if finding.exception else finding.message
-
-
 def _site(finding: Match) -> str:
     if finding.place is None:
         return "not known"
@@ -173,7 +169,7 @@ def _rich(
     lines = [f"{head}{bold(_title(shown))}", ""]
     if finding is not None:
         lines += [
-            f"- error: {code(cut(_error(finding), EVIDENCE_WIDTH))}",
+            f"- error: {code(cut(finding.error, EVIDENCE_WIDTH))}",
             f"- raised at: {code(_site(finding))}",
             f"- process: {code(finding.process or 'not named')}, "
             f"{finding.count} time{'s' if finding.count != 1 else ''}",
@@ -253,7 +249,7 @@ def _issue(shown: Report, knowledge: Knowledge) -> str:
     """A filled-in draft for the tracker of the project that owns the error."""
     finding = shown.finding
     owner = finding.owner if finding is not None and finding.owner else "vllm"
-    error = _error(finding) if finding is not None else _title(shown)
+    error = finding.error if finding is not None else _title(shown)
     lines = [
         f"<!-- draft of a report to {_word(owner)} -->",
         f"# [Bug] {escaped(' '.join(cut(error, 120).split()))}",
