@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from kvdoctor.cli import main
+from kvdoctor.history import keeper
 from kvdoctor.history.entry import KEPT_HEAD, KEPT_TAIL, HistoryError, Outcome, Place, pack, unpack
 from kvdoctor.history.store import Store
 
@@ -222,6 +224,19 @@ def test_a_full_disk_is_told_and_hurts_nothing_else(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "--block-size 128" in done.stdout
     assert "no history" in file.read_text()
+
+
+def test_a_history_that_does_not_answer_in_time_is_told(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "PATIENCE", 0.05)
+    told: list[str] = []
+    released = threading.Event()
+    keeping = keeper.Keeper(told.append)
+    assert keeping.ask(lambda _: released.wait(30)) is None
+    assert "no answer" in told[0]
+    released.set()
+    keeping.close()
 
 
 def test_a_home_that_cannot_be_written_to_is_told(

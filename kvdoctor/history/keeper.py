@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as LateError
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -78,7 +79,11 @@ class Keeper:
         if self.off:
             return None
         done: Future[T | None] = self._thread.submit(self._guarded, question)
-        return done.result(PATIENCE)
+        try:
+            return done.result(PATIENCE)
+        except LateError:
+            self._tell(f"the history gave no answer for {PATIENCE:.0f} s; try again later")
+            return None
 
     def forget(self, number: int | None) -> int:
         """Delete an entry (None: all of them); returns how many went."""
