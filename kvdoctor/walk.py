@@ -16,7 +16,6 @@ from kvdoctor.reach import Reach, can_touch, parse_for, read_parts, with_derived
 from kvdoctor.record import Record
 from kvdoctor.values.value import Scalar, Value, Values
 
-FORWARD = ("mistaken-for", "leads-to", "same-cause")
 BACKWARD = {
     "mistaken-for": "mistaken-for",
     "leads-to": "follows-from",

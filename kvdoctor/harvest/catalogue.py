@@ -163,15 +163,6 @@ def _index_text(rows: Sequence[list[object]]) -> str:
     return _compact(index.to_json()) + "\n"
 
 
-def reindex(folder: Path) -> int:
-    """Makes index.json anew from sites.json, after a change of how candidates are found; tells
-    its size in bytes."""
-    rows = json.loads((folder / "sites.json").read_text("utf-8"))["rows"]
-    text = _index_text(rows)
-    (folder / "index.json").write_text(text, encoding="utf-8", newline="\n")
-    return len(text.encode())
-
-
 def _mask(indexes: Iterable[int]) -> int:
     return sum(1 << index for index in set(indexes))
 
