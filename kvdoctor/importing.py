@@ -77,7 +77,8 @@ def read_published(data: bytes, file: str) -> Published:
     return _from_page(text, file)
 
 
-def _from_json(text: str, file: str) -> Published:
+def _record_of(text: str, file: str) -> dict[str, Any]:
+    """The record in the document, with all that is needed of it."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -106,6 +107,11 @@ def _from_json(text: str, file: str) -> Published:
     for name in NEEDED:
         if not isinstance(record.get(name), str) or not record[name].strip():
             raise ImportedRecordError("is missing or no text", file=file, field=f"record.{name}")
+    return record
+
+
+def _from_json(text: str, file: str) -> Published:
+    record = _record_of(text, file)
     return Published(
         id=_text(record, "id", file),
         slug=_text(record, "slug", file),
@@ -286,35 +292,10 @@ def draft(published: Published, sites: Sites | None = None) -> Draft:
         ),
         "seen_in": _raised_in(published, sites),
         "identify": [identify],
-        "inputs": {
-            name: {
-                "type": "text",
-                "ask": f"{name} in the message",
-                "find": "the message of the error",
-            }
-            for name in holes
-        },
-        "checks": [
-            {
-                "id": "unverified",
-                "when": "True",
-                "cause": "No cause of this error has been verified yet.",
-                "fixes": [],
-                "next_step": _literal(
-                    "; ".join(f"unverified: {one}" for one in published.triggers)
-                    or "Read the guard."
-                ),
-            }
-        ],
+        "inputs": {name: _asked_in_message(name) for name in holes},
+        "checks": [_unverified(published)],
         "fixes": {},
-        "published": [
-            {
-                "id": published.id,
-                "slug": published.slug,
-                "url": published.url,
-                "advice": [{"says": one, "verdict": UNVERIFIED} for one in published.advice],
-            }
-        ],
+        "published": [_origin(published)],
         "examples": [
             {
                 "name": "made from the published message, not from a log",
@@ -327,6 +308,31 @@ def draft(published: Published, sites: Sites | None = None) -> Draft:
     return Draft(
         record_id, head + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=96)
     )
+
+
+def _asked_in_message(name: str) -> dict[str, str]:
+    return {"type": "text", "ask": f"{name} in the message", "find": "the message of the error"}
+
+
+def _unverified(published: Published) -> dict[str, Any]:
+    """The one check of a draft: it proves nothing, and hands on what the page says of triggers."""
+    triggers = "; ".join(f"unverified: {one}" for one in published.triggers)
+    return {
+        "id": "unverified",
+        "when": "True",
+        "cause": "No cause of this error has been verified yet.",
+        "fixes": [],
+        "next_step": _literal(triggers or "Read the guard."),
+    }
+
+
+def _origin(published: Published) -> dict[str, Any]:
+    return {
+        "id": published.id,
+        "slug": published.slug,
+        "url": published.url,
+        "advice": [{"says": one, "verdict": UNVERIFIED} for one in published.advice],
+    }
 
 
 def _record_id(published: Published) -> str:

@@ -284,27 +284,13 @@ def report(
     record = knowledge.records.get(wanted) if wanted else None
     values = read.values.plus(_answered(answers or {}), first=True)
     base = Report(
-        read.sources,
-        read.release,
-        read.findings,
-        values,
-        "no_match",
-        chosen,
-        commands=read.commands,
-        notices=read.notices,
-        unexplained=read.unexplained,
-    )
+        read.sources, read.release, read.findings, values, "no_match", chosen,
+        commands=read.commands, notices=read.notices, unexplained=read.unexplained,
+    )  # fmt: skip
     if record is None:
         return _without_record(base, knowledge, walk)
-    facts = _facts(
-        record,
-        finding,
-        read.sources,
-        values,
-        answers or {},
-        read.release,
-        knowledge,
-    )
+    given = answers or {}
+    facts = _facts(record, finding, read.sources, values, given, read.release, knowledge)
     outcome = diagnose(record, facts)
     side = _side_of_finding(finding, read.sources)
     config = configuration(record, outcome.values, values, side, facts.candidates)

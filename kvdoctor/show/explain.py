@@ -12,7 +12,7 @@ from kvdoctor.clipboard import state_folder
 from kvdoctor.errors import KvdoctorError
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.proof.results import compared
-from kvdoctor.record import PROOFS, Check, FixSpec, Record
+from kvdoctor.record import PROOFS, Check, FixSpec, Identify, Input, Published, Record
 from kvdoctor.show.plain import PROOF_WORDS
 from kvdoctor.terminal import clean
 from kvdoctor.walk import relations
@@ -35,46 +35,49 @@ def explanation(what: str, knowledge: Knowledge) -> dict[str, Any] | None:
         "connectors": list(record.connectors),
         "tags": list(record.tags),
         "seen_in": [{"vllm": one.vllm, "raised_in": one.raised_in} for one in record.seen_in],
-        "messages": [
-            {
-                "exception": one.exception or None,
-                "message": one.message or None,
-                "frame": one.frame or one.any_frame or None,
-                "level": one.level or None,
-            }
-            for one in record.identify
-        ],
-        "inputs": [
-            {
-                "name": one.name,
-                "type": one.type,
-                "side": one.side,
-                "ask": one.ask,
-                "find": one.find or None,
-            }
-            for one in record.inputs.values()
-        ],
+        "messages": [_message(one) for one in record.identify],
+        "inputs": [_input(one) for one in record.inputs.values()],
         "checks": [_check(one) for one in record.checks],
         "guards": [
             {"vllm": one.vllm, "accepts": one.accepts, "mirrors": one.mirrors or None}
             for one in record.guards
         ],
         "fixes": [_fix(one) for one in record.fixes.values()],
-        "published": [
-            {
-                "id": one.id or None,
-                "slug": one.slug or None,
-                "url": one.url or None,
-                "advice": [
-                    {"says": says, "verdict": verdict, "instead": instead or None}
-                    for says, verdict, instead in one.advice
-                ],
-            }
-            for one in record.published
-        ],
+        "published": [_published(one) for one in record.published],
         "related": [
             {"record": one.record, "title": one.title, "kind": one.kind, "why": one.why or None}
             for one in relations(record, knowledge)
+        ],
+    }
+
+
+def _message(one: Identify) -> dict[str, Any]:
+    return {
+        "exception": one.exception or None,
+        "message": one.message or None,
+        "frame": one.frame or one.any_frame or None,
+        "level": one.level or None,
+    }
+
+
+def _input(one: Input) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "type": one.type,
+        "side": one.side,
+        "ask": one.ask,
+        "find": one.find or None,
+    }
+
+
+def _published(one: Published) -> dict[str, Any]:
+    return {
+        "id": one.id or None,
+        "slug": one.slug or None,
+        "url": one.url or None,
+        "advice": [
+            {"says": says, "verdict": verdict, "instead": instead or None}
+            for says, verdict, instead in one.advice
         ],
     }
 
