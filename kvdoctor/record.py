@@ -167,6 +167,7 @@ class Example:
     snippets: Mapping[str, str | None] = field(default_factory=dict)
     asks: tuple[str, ...] = ()
     belongs_to: str = ""  # near miss: the record that owns this log; "none" = nobody's
+    behind: str = ""  # the record whose error is shown first; this record's own stands behind it
 
 
 @dataclass(frozen=True, slots=True)

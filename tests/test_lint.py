@@ -69,6 +69,18 @@ def guards(guard: list[Any], **more: Any) -> Change:
 
 
 UNREAD = {"type": "int", "ask": "x", "find": "x"}
+SHARED = {
+    "type": "bool",
+    "ask": "x",
+    "find": "x",
+    "lines": {"Blocks are shared by {n} engines": True, "Blocks are not shared": False},
+}
+TOLD = {
+    "name": "a line tells it",
+    "log": "WARNING 01-02 03:04:05 [core.py:1] Blocks are shared by 2 engines\n"
+    + GOOD["examples"][0]["log"],
+    "expect": {"values": {"shared": True}},
+}
 CHOICE = {"type": "choice", "choices": ["a", "b"], "ask": "x", "find": "x"}
 
 
@@ -102,6 +114,7 @@ def both(*changes: Change) -> Change:
         ("related-missing", lambda tree: tree.update(related=[{"id": ID, "kind": "leads-to"}])),
         ("related-missing", lambda tree: tree["examples"][1].update(
             expect={"belongs_to": "no-such-record"})),
+        ("related-missing", expect(behind="no-such-record")),
         ("unproven-fix", both(lambda tree: tree.update(status="proven"),
                               fix(proof={"level": "unproven"}))),
         ("proof-without-release", fix(proof={"level": "guard"})),
@@ -148,6 +161,62 @@ def test_an_example_that_comes_out_otherwise_is_told(
     rule: str, change: Change, tmp_path: Path
 ) -> None:
     assert rule in {one.rule for one in findings(change, tmp_path, examples=True)}
+
+
+def with_lines(example: dict[str, Any]) -> Change:
+    def change(tree: dict[str, Any]) -> None:
+        tree["inputs"]["shared"] = SHARED
+        tree["checks"][0]["when"] = f"({tree['checks'][0]['when']}) and (shared or not shared)"
+        tree["examples"][0].setdefault("answers", {})["shared"] = True
+        tree["examples"].append(example)
+
+    return change
+
+
+def untold(found: list[Finding]) -> list[str]:
+    return [one.field for one in found if one.rule == "untold-line"]
+
+
+def test_a_line_that_an_example_shows_to_tell_its_value_is_let_be(tmp_path: Path) -> None:
+    found = findings(with_lines(TOLD), tmp_path, examples=True)
+    assert untold(found) == ["inputs.shared.lines.Blocks are not shared"]
+    assert [one.rule for one in found] == ["untold-line"]
+    [one] = found
+    assert one.line > 0
+    assert "shared = False" in one.message
+    assert "expect.values" in one.remedy
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"log": GOOD["examples"][0]["log"]},
+        {"expect": {"values": {"shared": False}}},
+        {"expect": {"asks": ["shared"]}},
+        {"answers": {"shared": True}},
+        {"expect": {"belongs_to": "none"}},
+    ],
+    ids=["no such line", "another value", "no value", "the value is answered", "a near miss"],
+)
+def test_a_line_whose_value_no_example_shows_is_reported(
+    change: dict[str, Any], tmp_path: Path
+) -> None:
+    found = findings(with_lines({**TOLD, **change}), tmp_path)
+    assert "inputs.shared.lines.Blocks are shared by {n} engines" in untold(found)
+
+
+def test_an_example_may_stand_behind_another_records_error(tmp_path: Path) -> None:
+    first = "ValueError: Quite another message of all\n"
+    behind = {**copy.deepcopy(GOOD["examples"][0]), "name": "behind another"}
+    behind["log"] = first + behind["log"]
+    behind["expect"]["behind"] = "another-record"
+    found = findings(lambda tree: tree["examples"].append(behind), tmp_path, examples=True)
+    assert found == []
+    behind["log"] = GOOD["examples"][0]["log"]
+    found = findings(lambda tree: tree["examples"].append(behind), tmp_path, examples=True)
+    assert [(one.rule, one.field) for one in found] == [
+        ("example-owner", "examples[2].expect.behind")
+    ]
 
 
 def test_a_published_name_belongs_to_one_record(tmp_path: Path) -> None:

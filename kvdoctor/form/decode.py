@@ -205,6 +205,7 @@ def _example(tree: Tree) -> Example:
         snippets=dict(expect.get("snippets", {})),
         asks=tuple(expect.get("asks", ())),
         belongs_to=expect.get("belongs_to", ""),
+        behind=expect.get("behind", ""),
     )
 
 

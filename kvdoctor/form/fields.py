@@ -247,6 +247,7 @@ EXPECT = Shape(
         Field("snippets", Table(Leaf("any"), ID), "fix -> exact snippet, null when not offered"),
         Field("asks", Many(TEXT), "inputs that are asked for"),
         Field("belongs_to", TEXT, "near miss: the record that owns the log, or none"),
+        Field("behind", TEXT, "the record whose error is shown first, before this record's own"),
     ),
 )
 EXAMPLE = Shape(

@@ -39,11 +39,11 @@ def _related(record: Record, knowledge: Knowledge) -> Iterator[Note]:
             remedy = did_you_mean(one.id, known)
             yield Note("related-missing", path, f"no record is called {one.id!r}", remedy)
     for index, example in enumerate(record.examples):
-        owner = example.belongs_to
-        if owner and owner != "none" and owner not in known:
-            path = ("examples", index, "expect", "belongs_to")
-            remedy = did_you_mean(owner, known)
-            yield Note("related-missing", path, f"no record is called {owner!r}", remedy)
+        for key, owner in (("belongs_to", example.belongs_to), ("behind", example.behind)):
+            if owner and owner != "none" and owner not in known:
+                path = ("examples", index, "expect", key)
+                remedy = did_you_mean(owner, known)
+                yield Note("related-missing", path, f"no record is called {owner!r}", remedy)
 
 
 @lru_cache(maxsize=8192)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kvdoctor.form.meaning import RELEASE
@@ -12,6 +12,7 @@ from kvdoctor.record import Example, Record
 
 if TYPE_CHECKING:
     from kvdoctor.knowledge import Knowledge
+    from kvdoctor.match import Match
     from kvdoctor.report import Report
 
 
@@ -44,7 +45,13 @@ def run(example: Example, knowledge: Knowledge, record_id: str) -> Report:
     found = read_sources([source], knowledge)
     if not found.findings:
         found = replace(found, findings=found.notices)
-    return report(found, knowledge, answers=answers, walk=False)
+    at = _own(found.findings, record_id) if example.behind else None
+    return report(found, knowledge, chosen=at, answers=answers, walk=False)
+
+
+def _own(findings: Sequence[Match], record_id: str) -> int | None:
+    """The finding of the record itself, when another's is shown first."""
+    return next((at for at, one in enumerate(findings) if one.record == record_id), None)
 
 
 def _owner(shown: Report) -> str:
@@ -60,7 +67,10 @@ def _near_miss(record: Record, example: Example, shown: Report, path: Path) -> I
 
 def _positive(record: Record, example: Example, shown: Report, path: Path) -> Iterator[Note]:
     owner = _owner(shown)
-    if example.log.strip() and owner != record.id:
+    if example.behind and owner != example.behind:
+        say = f"{example.name!r}: {example.behind} is expected first, but {owner} is"
+        yield Note("example-owner", (*path, "expect", "behind"), say)
+    if example.log.strip() and (shown.record is None or shown.record.id != record.id):
         say = f"{example.name!r} is not recognised: {owner} claims it"
         yield Note("example-owner", path, say)
         return

@@ -1,4 +1,4 @@
-"""Whether the examples reach everything in a record: its entries, checks and fixes."""
+"""Whether the examples reach everything in a record: its entries, lines, checks and fixes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ def notes(record: Record, knowledge: Knowledge) -> Iterator[Note]:
     if len(positive) == len(record.examples):
         say = "no near miss: a log that looks like this one and is another's, or nobody's"
         yield Note("no-near-miss", ("examples",), say, "add one with expect: {belongs_to: …}")
-    yield from _entries(record, positive, knowledge)
+    from kvdoctor.intake import read
+
+    pastes = [read(example.log, knowledge=knowledge.reading) for example in positive]
+    yield from _entries(record, pastes, knowledge)
+    yield from _lines(record, list(zip(positive, pastes, strict=True)), knowledge)
     reached = {example.check for example in positive}
     for index, check in enumerate(record.checks):
         if check.id not in reached:
@@ -36,14 +40,38 @@ def notes(record: Record, knowledge: Knowledge) -> Iterator[Note]:
             yield Note("no-example", ("fixes", name), say)
 
 
-def _entries(record: Record, positive: list[Example], knowledge: Knowledge) -> Iterator[Note]:
-    from kvdoctor.intake import read
-
-    pastes = [read(example.log, knowledge=knowledge.reading) for example in positive]
+def _entries(record: Record, pastes: list[Paste], knowledge: Knowledge) -> Iterator[Note]:
     for index, entry in enumerate(record.identify):
         if not any(reaches(entry, paste, knowledge) for paste in pastes):
             say = "no example has a log that this entry recognises"
             yield Note("no-example", ("identify", index), say)
+
+
+def _lines(
+    record: Record, positive: list[tuple[Example, Paste]], knowledge: Knowledge
+) -> Iterator[Note]:
+    """Log lines that no example shows to tell their value. One whose answers give the value does
+    not show it: the line could be wrong or never be read."""
+    for name, spec in record.inputs.items():
+        for template, value in spec.lines.items():
+            able = [
+                paste
+                for example, paste in positive
+                if name not in example.answers
+                and name in example.values
+                and example.values[name] == value
+            ]
+            if not any(_stands(template, paste, knowledge) for paste in able):
+                say = f"no example shows that this line tells {name} = {value!r}"
+                remedy = (
+                    "add one whose log holds it, with the value in expect.values, not in answers"
+                )
+                yield Note("untold-line", ("inputs", name, "lines", template), say, remedy)
+
+
+def _stands(template: str, paste: Paste, knowledge: Knowledge) -> bool:
+    messages = [one.message for one in paste.records] + [one.message for one in paste.failures]
+    return any(knowledge.fits(template, message) for message in messages)
 
 
 def reaches(entry: Identify, paste: Paste, knowledge: Knowledge) -> bool:
