@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from screens import BOTH, LOG, SIZES, app, settled, told, until
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 
 from kvdoctor.history.store import Store
 from kvdoctor.ui.historying import HistoryScreen
@@ -141,3 +141,13 @@ async def test_a_home_that_cannot_be_written_to_is_told_once_and_hurts_nothing(
         await pilot.press(*"yes", "enter")
         await settled(pilot, "cause")
     screen.close_history()
+
+
+@pytest.mark.parametrize("remember", [True, False])
+async def test_the_first_page_names_the_past_only_where_it_is_kept(remember: bool) -> None:
+    screen = app(remember=remember)
+    async with screen.run_test(size=(80, 30)) as pilot:
+        await pilot.pause()
+        page = str(screen.query_one("#introduction", Static).content)
+        assert ("past diagnoses" in page) is remember
+        assert "searches all records" in page

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
+from kvdoctor.terminal import is_served
 from kvdoctor.ui.panes.base import Pane, text
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from kvdoctor.session import State
 
 SHOWN_LINES = 200  # of a long paste: this many from the top and from the end
+SEARCHING = "  / searches all records by words"
+PAST = ", H opens past diagnoses"
 INTRODUCTION = (
     ("Paste a vLLM log or traceback here.", "bold"),
     ("", ""),
@@ -29,11 +32,19 @@ INTRODUCTION = (
     ("", ""),
     ("No error message, only symptoms", "bold"),
     ("  s asks what you see, one checked question after another", ""),
-    ("  / searches all records by words, H opens past diagnoses", ""),
+    (SEARCHING, ""),
     ("", ""),
     ("First time here? x shows the way on three real failures.", "bold"),
     ("", ""),
     ("Offline and deterministic: no language model, nothing leaves this machine.", "dim"),
+)
+IN_A_BROWSER = (
+    ("Paste a vLLM log or traceback here, or drop a file, also .gz.", "bold"),
+    *INTRODUCTION[1:5],
+    ("A launch command, a Pod's YAML or a model's config.json may be pasted too.", ""),
+    *INTRODUCTION[10:17],
+    ("Offline and deterministic: no language model; a paste goes to the machine", "dim"),
+    ("that serves this page and no further.", "dim"),
 )
 
 
@@ -47,7 +58,8 @@ class StartPane(Pane):
         self._pieces: list[str] = []
 
     def compose(self) -> ComposeResult:
-        yield Static(_introduction(), id="introduction")
+        remembers = self.app.check_action("history", ())
+        yield Static(_introduction(bool(remembers)), id="introduction")
         yield Static("", id="pasted")
 
     def add(self, piece: str) -> None:
@@ -70,8 +82,13 @@ class StartPane(Pane):
             self.scroll_home(animate=False)
 
 
-def _introduction() -> Content:
-    return Content("\n").join([text(line, style) for line, style in INTRODUCTION])
+def _introduction(remembers: bool) -> Content:
+    """``remembers``: the history is on, so that its key does something."""
+    lines = [
+        (f"{line}{PAST}" if remembers and line == SEARCHING else line, style)
+        for line, style in INTRODUCTION
+    ]
+    return Content("\n").join([text(line, style) for line, style in lines])
 
 
 def _ends(whole: str) -> str:
