@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from kvdoctor.data import dataclass
 from kvdoctor.intake.lazy import Lazy
+from kvdoctor.intake.pieces import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,20 +49,26 @@ _SEPARATORS = str.maketrans({"\u2028": "\n", "\u2029": "\n", "\x85": "\n"})
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """``text`` has ``\\n`` and ``\\r`` as its only control characters beside the tab."""
+    """``parts`` joined are the text, each ends with a line; it has ``\\n`` and ``\\r`` as its only
+    control characters beside the tab."""
 
-    text: str
+    parts: list[str]
     size: int  # bytes as given
     notes: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
 
 
 def decode(data: bytes | str) -> Decoded:
     """The text of ``data``: decompressed, decoded, free of terminal escapes."""
     notes: list[str] = []
     if isinstance(data, str):
-        size, text = len(data.encode("utf-8", "surrogatepass")), data
-        if len(text) > MAX_BYTES:
-            text = _shortened(text.encode("utf-8", "replace"), notes).decode("utf-8", "replace")
+        size = sum(len(part.encode("utf-8", "surrogatepass")) for part in cut(data, "\n"))
+        if len(data) > MAX_BYTES:
+            data = _shortened(data.encode("utf-8", "replace"), notes).decode("utf-8", "replace")
+        parts = list(cut(data, "\n"))
     else:
         size, data = len(data), bytes(data)
         for _ in range(MAX_LAYERS):
@@ -71,8 +78,8 @@ def decode(data: bytes | str) -> Decoded:
             data = unpacked
         if len(data) > MAX_BYTES:
             data = _shortened(data, notes)
-        text = _characters(data, notes)
-    return Decoded(plain(text), size, tuple(notes))
+        parts = _characters(data, notes)
+    return Decoded(_plain(parts), size, tuple(notes))
 
 
 def _shortened(data: bytes, notes: list[str]) -> bytes:
@@ -86,12 +93,24 @@ def _shortened(data: bytes, notes: list[str]) -> bytes:
 
 def plain(text: str) -> str:
     """``text`` without terminal escapes, control characters and lone surrogates."""
-    if "\x1b" in text or "\x9b" in text:
-        text = _ESCAPES.sub("", text)
-    if "[" in text and _has_spelled_escape(text):
-        text = _SPELLED.sub("", text)
-    if _may_hold_bare_colour(text):
-        text = _BARE_COLOUR.sub("", text)
+    return _plain([text])[0]
+
+
+def _plain(parts: list[str]) -> list[str]:
+    """The same for a text in pieces: each is replaced in the list."""
+    for at, text in enumerate(parts):
+        if "\x1b" in text or "\x9b" in text:
+            text = _ESCAPES.sub("", text)
+        if "[" in text and _has_spelled_escape(text):
+            text = _SPELLED.sub("", text)
+        parts[at] = text
+    bare = any("m" in text and _may_hold_bare_colour(text) for text in parts)
+    for at, text in enumerate(parts):
+        parts[at] = _printable(_BARE_COLOUR.sub("", text) if bare else text)
+    return parts
+
+
+def _printable(text: str) -> str:
     raw = text.encode("utf-8", "surrogatepass")
     kept = raw.translate(None, _CONTROL_BYTES)
     if len(kept) != len(raw):
@@ -117,21 +136,24 @@ def _has_spelled_escape(text: str) -> bool:
 def _may_hold_bare_colour(text: str) -> bool:
     """A reset or a colour as vLLM, Ray and loguru write it, without its escape byte."""
     marks = ("[0m", "[m", "[0;0m", "[1;3", "[0;3", "[3", "[9")
-    return any(mark in text for mark in marks) and _BARE_COLOUR.search(text) is not None
+    return any(mark in text for mark in marks)
 
 
-def _characters(data: bytes, notes: list[str]) -> str:
+def _characters(data: bytes, notes: list[str]) -> list[str]:
     encoding = _encoding(data)
     if encoding != "utf-8":
         notes.append(f"read as {encoding}")
-        return data.decode(encoding, "replace")
+        return list(cut(data.decode(encoding, "replace"), "\n"))
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
-    text = data.decode("utf-8", "surrogateescape")
-    if not text.isascii() and _SURROGATE.search(text):
+    parts = [part.decode("utf-8", "surrogateescape") for part in cut(data, b"\n")]
+    other = False
+    for at, part in enumerate(parts):
+        if not part.isascii() and _SURROGATE.search(part):
+            parts[at], other = part.translate(_windows()), True
+    if other:
         notes.append("bytes that are not UTF-8 were read as Windows-1252")
-        text = text.translate(_windows())
-    return text
+    return parts
 
 
 def _windows() -> dict[int, str]:

@@ -80,10 +80,8 @@ def _shape(front: str) -> str:
     return "".join([*parts, re.escape(front[at:])])
 
 
-def bar_names(text: str, work: Sequence[str]) -> frozenset[str]:
+def bar_names(work: Sequence[str]) -> frozenset[str]:
     """Container names that stand before a bar on several lines (compose without a number)."""
-    if " | " not in text:
-        return frozenset()
     counts: Counter[str] = Counter()
     for line in work:
         name, bar, _ = line.partition(" | ")

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from kvdoctor.intake.decode import decode
 from kvdoctor.intake.found import Stream
 from kvdoctor.intake.paste import Paste
+from kvdoctor.intake.pieces import Pieces
 from kvdoctor.intake.records import records_of
-from kvdoctor.intake.redact import redact
+from kvdoctor.intake.redact import redact_parts
 from kvdoctor.intake.release import Fingerprints, release_of
 from kvdoctor.intake.streams import Laid, lay
 from kvdoctor.intake.tracebacks import failures_of, parse
@@ -23,8 +24,8 @@ def read_paste(
 ) -> Paste:
     """See :func:`kvdoctor.intake.read`."""
     decoded = decode(data)
-    text, redacted = redact(decoded.text)
-    laid = lay(text)
+    redacted = redact_parts(decoded.parts)
+    laid = lay(Pieces(decoded.parts))
     streams = _streams(laid)
     for stream in streams:
         parse(stream)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from kvdoctor.intake.lazy import Lazy
+from kvdoctor.intake.pieces import cut
 
 # Tokens that betray themselves by their beginning.
 _TOKENS = Lazy(
@@ -99,6 +100,7 @@ _PEM = Lazy(r"-----(BEGIN|END) [A-Z ]{0,40}PRIVATE KEY-----")
 _KEY_LINE = Lazy(r"(?:^|\s)[A-Za-z0-9+/]{24,90}={0,2}\s{0,2}$")
 MAX_KEY_LINE = 200  # characters at the end of a line in which one line of a key stands
 MAX_PEM = 20_000  # characters of one private key
+SEAM = 400  # characters before and behind a line end in which a variable's name and value stand
 
 _HARMLESS = frozenset(
     {"none", "null", "true", "false", "empty", "unset", "undefined", "required", "optional",
@@ -110,7 +112,17 @@ _STARS = Lazy(r"[*xX.…•-]{3,}$")
 
 def redact(text: str) -> tuple[str, int]:
     """``text`` with every secret replaced, and how many places were replaced."""
-    return _Redactor().run(text)
+    redactor = _Redactor()
+    return redactor.run(redactor.without_keys([text])[0]), redactor.count
+
+
+def redact_parts(parts: list[str]) -> int:
+    """The same for a text in pieces of whole lines: each is replaced in the list."""
+    redactor = _Redactor()
+    parts[:] = _unparted(redactor.without_keys(parts))
+    for at, part in enumerate(parts):
+        parts[at] = redactor.run(part)
+    return redactor.count
 
 
 class _Redactor:
@@ -118,10 +130,15 @@ class _Redactor:
         self.names: dict[str, str] = {}
         self.count = 0
 
-    def run(self, text: str) -> tuple[str, int]:
+    def without_keys(self, parts: list[str]) -> list[str]:
+        """The text without private keys, which span lines."""
+        if not any("PRIVATE KEY-----" in part for part in parts):
+            return parts
+        text = self._without_keys("".join(parts))
+        return list(cut(text, "\n")) if len(parts) > 1 else [text]
+
+    def run(self, text: str) -> str:
         raw = text.encode("utf-8", "replace")  # a search in bytes is several times as fast
-        if b"PRIVATE KEY-----" in raw:
-            text = self._without_keys(text)
         if b"://" in raw and b"@" in raw:
             text = self._on_lines(text, ("@",), _URL)
         if any(mark.encode() in raw for mark in _TOKEN_MARKS):
@@ -138,9 +155,9 @@ class _Redactor:
         ):
             present = tuple(mark for mark in marks if mark.encode() in low)
             text = self._on_lines(text, present, pattern)
-        if b"value" in low and (b"value:" in low or b'value":' in low):
+        if any(mark in low for mark in (b"value:", b'value":', b"value':")):
             text = self._replaced(_VARIABLE, text)
-        return text, self.count
+        return text
 
     def _without_keys(self, text: str) -> str:
         """Private keys replaced, each line of theirs by itself so that line numbers stay. Of a key
@@ -221,6 +238,18 @@ class _Redactor:
                 out += (text[done:start], self._name(match["value"]))
                 done = at = end
         return "".join([*out, text[done:]]) if out else text
+
+
+def _unparted(parts: list[str]) -> list[str]:
+    """The pieces, put together where a cut may part the name of a variable from its value."""
+    out = parts[:1]
+    for part in parts[1:]:
+        before = out[-1][-SEAM:]
+        if "name" in before and ("value" in before or "value" in part[:SEAM]):
+            out[-1] += part
+        else:
+            out.append(part)
+    return out
 
 
 def _line_end(text: str, at: int) -> int:

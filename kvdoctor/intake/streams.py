@@ -12,13 +12,11 @@ from kvdoctor.intake.decode import plain
 from kvdoctor.intake.lazy import Lazy
 from kvdoctor.intake.learned import bar_names, common, learn
 from kvdoctor.intake.paste import Line
+from kvdoctor.intake.physical import SPELLED_END, Around, physical, undamaged
+from kvdoctor.intake.pieces import Pieces, cut
 from kvdoctor.intake.prefixes import LEVELS, STANDARD, Head, content, split
 from kvdoctor.intake.wraps import rejoin
 
-MAX_LINES = 1_000_000
-KEPT_HEAD = 100_000  # of a longer text: the banner stands at the start, the failure at the end
-
-MAX_LINE = 4_000_000  # characters of one line
 LONG = 400  # columns that prefixes never fill
 
 _LEVELS = r"(?:ERROR|WARNING|INFO|DEBUG|CRITICAL)"
@@ -39,10 +37,7 @@ _SMART = str.maketrans(
      "\u00ab": '"', "\u00bb": '"', "\u2032": "'", "\u2033": '"', "\u00a0": " ", "\u202f": " ",
      "\u2007": " ", "\u3000": " ", "\u2026": "..."}
 )  # fmt: skip
-_ENTITIES = (("&quot;", '"'), ("&#34;", '"'), ("&#39;", "'"), ("&#x27;", "'"), ("&lt;", "<"),
-             ("&gt;", ">"), ("&nbsp;", " "), ("&amp;", "&"))  # fmt: skip
 _TAILS = ("\\n", "]")  # what only the slow way takes off
-_SPELLED_END = Lazy(r"(?:\^M|#015|\\r)+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,121 +73,58 @@ class _Known:
     learned: tuple[re.Pattern[str], ...] = ()
     names: frozenset[str] = frozenset()
     few: bool = False  # a text of few lines: its newlines may be lost
+    table: bool = False  # it may be a CSV export
+    tree: bool = False  # it may hold JSON over several lines
 
 
-def lay(text: str) -> Laid:
-    """The lines of a decoded text."""
+def lay(text: Pieces) -> Laid:
+    """The lines of a decoded text, whose pieces are given up."""
     notes: list[str] = []
-    plain_text = unwrap.escaped_text(text)
-    if plain_text is not None:
-        notes.append("escaped newlines were read as line ends")
-        text = plain(plain_text)
-    numbers, shown, carried = _physical(text, notes)
-    work = _undamaged(text, shown, notes)
-    known = _Known(names=bar_names(text, work), few=len(shown) < 8)
-    out = _build(text, numbers, shown, work, carried, known)
+    text = _real_ends(text, notes)
+    around, bars, closed = Around(text), text.has(" | "), text.parts[-1].endswith("\n")
+    table = "," in text.parts[0][:4096] and text.has('"')
+    tree = text.has("{\n", "[\n", "{ \n")
+    numbers, shown, carried = physical(text, notes)
+    work = undamaged(around, shown, notes)
+    names = bar_names(work) if bars else frozenset()
+    known = _Known(names=names, few=len(shown) < 8, table=table, tree=tree)
+    out = _build(numbers, shown, work, carried, known)
     learned = learn(out.suspects, out.sterns) or common(out.lines)
     if learned:
         notes.append("a prefix common to many lines was cut")
         known = replace(known, learned=learned)
-        out = _build(text, numbers, shown, work, carried, known)
+        out = _build(numbers, shown, work, carried, known)
     if damage.newest_first(out.lines, out.outer):
         notes.append("newest line first: reversed")
         out = _reversed(out)
     lines, flags = rejoin(out.lines, out.carried, notes)
     # the last line of a copy has no line end that could tell anything
-    told = flags if text.endswith("\n") else flags[:-1]
+    told = flags if closed else flags[:-1]
     return Laid(tuple(lines), flags, 0 < sum(told) < len(told), tuple(notes))
 
 
-# ---------------------------------------------------------------- physical lines
-
-
-def _physical(text: str, notes: list[str]) -> tuple[list[int], list[str], bytearray]:
-    """Numbered lines; a lone carriage return parts a line without counting as one."""
-    if "\r" in text and "\n" not in text:
-        text = text.replace("\r", "\n")
-    rows = text.split("\n")
-    if rows and not rows[-1]:
-        rows.pop()
-    numbers = list(range(1, len(rows) + 1))
-    if len(text) > MAX_LINE and any(len(row) > MAX_LINE for row in rows):
-        notes.append(f"lines were cut off after {MAX_LINE} characters")
-        rows = [row[:MAX_LINE] for row in rows]
-    if len(rows) > MAX_LINES:
-        tail = MAX_LINES - KEPT_HEAD
-        notes.append(
-            f"only the first {KEPT_HEAD} and the last {tail} of {len(rows)} lines were read"
-        )
-        rows, numbers = rows[:KEPT_HEAD] + rows[-tail:], numbers[:KEPT_HEAD] + numbers[-tail:]
-    if any(mark in text for mark in ("^M", "#015", "\\r")):
-        rows = [
-            _SPELLED_END.sub("\r", row) if row.endswith(("^M", "#015", "\\r")) else row
-            for row in rows
-        ]
-    elif "\r" not in text:
-        return numbers, rows, bytearray(len(rows))
-    flags = bytearray(1 if row.endswith("\r") else 0 for row in rows)
-    rows = [row.rstrip("\r") for row in rows]
-    if not any("\r" in row for row in rows):
-        return numbers, rows, flags
-    return _parted(numbers, rows, flags)
-
-
-def _parted(
-    numbers: list[int], rows: list[str], flags: bytearray
-) -> tuple[list[int], list[str], bytearray]:
-    new_numbers, new_rows, new_flags = [], [], bytearray()
-    for number, row, flag in zip(numbers, rows, flags, strict=True):
-        parts = [part for part in row.split("\r") if part] or [""]
-        new_numbers += [number] * len(parts)
-        new_rows += parts
-        new_flags += bytes(len(parts) - 1) + bytes([flag])
-    return new_numbers, new_rows, new_flags
-
-
-def _undamaged(text: str, shown: list[str], notes: list[str]) -> list[str]:
-    """The lines without quotes, back-ticks, borders and editor numbers."""
-    work = shown
-    if "\n>" in text or text.lstrip().startswith(">"):
-        work = damage.unquote(work)
-    if "\n`" in text or text.lstrip().startswith("`"):
-        work = [damage.unfence(line) for line in work]
-    if not text.isascii() and any(border in text for border in "│┃║─"):
-        work = [line if line.isascii() else damage.unbox(line) for line in work]
-    if "&" in text and any(entity in text for entity, _ in _ENTITIES):
-        work = [_characters(line) if "&" in line else line for line in work]
-    if shown and shown[0].lstrip()[:1].isdigit():
-        cut = damage.unnumber(work)
-        if cut is not None:
-            notes.append("an editor's line numbers were cut")
-            work = cut
-    return work
-
-
-def _characters(line: str) -> str:
-    """HTML entities, as a copied page's source has them, as characters."""
-    for entity, character in _ENTITIES:
-        if entity in line:
-            line = line.replace(entity, character)
-    return line
+def _real_ends(text: Pieces, notes: list[str]) -> Pieces:
+    """A log that was copied as one string literal, with real line ends; any other as it is."""
+    escaped = text.count("\\n")
+    if escaped < unwrap.LEAST_ENDS or escaped < 3 * text.inner_ends():
+        return text
+    literal = unwrap.escaped_text(text.whole())
+    if literal is None:
+        return text
+    notes.append("escaped newlines were read as line ends")
+    return Pieces(list(cut(plain(literal), "\n")))
 
 
 # ---------------------------------------------------------------- building
 
 
 def _build(
-    text: str,
-    numbers: list[int],
-    shown: list[str],
-    work: list[str],
-    carried: bytearray,
-    known: _Known,
+    numbers: list[int], shown: list[str], work: list[str], carried: bytearray, known: _Known
 ) -> _Out:
     out = _Out()
-    rows = unwrap.csv_rows(text, work) if "," in text[:4096] and '"' in text else None
-    covered = _csv(out, rows, numbers, shown, known) if rows else 0
-    blocks = unwrap.objects(work) if "{" in text and _has_open_brace(text) else {}
+    rows = unwrap.csv_rows(work, shown) if known.table else None
+    covered = _csv(out, rows, numbers, known) if rows else 0
+    blocks = unwrap.objects(work) if known.tree else {}
     at = covered
     while at < len(work):
         if at in blocks:
@@ -208,15 +140,10 @@ def _build(
     return out
 
 
-def _has_open_brace(text: str) -> bool:
-    return any(mark in text for mark in ("{\n", "[\n", "{ \n", "[{\n"))
-
-
 def _csv(
     out: _Out,
     rows: Iterator[tuple[int, int, str, str]],
     numbers: list[int],
-    shown: list[str],
     known: _Known,
 ) -> int:
     done = 0
@@ -438,7 +365,7 @@ def _add_unwrapped(
     if "\r" in text:  # line ends, and redrawn lines of a progress bar
         text = "\n".join(line.rstrip("\r").replace("\r", "\n") for line in text.split("\n"))
     for line in text.split("\n"):
-        line = _SPELLED_END.sub("", line)
+        line = SPELLED_END.sub("", line)
         _add_slow(out, number, line, line, known, base, depth)
 
 

@@ -41,7 +41,6 @@ REPR_INSIDE = Lazy(
     r"(?<![\w.])((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z]\w{0,80}?(?:Error|Exception))\((?=['\"(])"
 )
 RAY = Lazy(r"((?:ray\.exceptions\.)?RayTaskError)\(([\w.]{1,100})\): (ray::.{1,400})")
-RAY_CALL = Lazy(r"ray::[\w.:<>]{1,200}\(\)? ?\(pid=\d")
 PYDANTIC_HEAD = Lazy(r"(\d{1,5}) validation errors? for (\S.{0,200})$")
 PYDANTIC_END = Lazy(r" ?\[type=([a-z_]{1,60})(?:,|\]|\s*$)")
 PYDANTIC_LINE = Lazy(r"\s{0,8}(Value error|Assertion failed), ")

@@ -33,6 +33,7 @@ NESTED_KEYS = ("jsonPayload", "_source", "attributes", "fields", "kubernetes", "
 MAX_DEPTH = 4
 MAX_OBJECT_LINES = 5000
 MAX_OBJECT = 4_000_000  # characters of one JSON value
+LEAST_ENDS = 4  # escaped line ends of a log that was copied as one string literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +170,9 @@ _HEADER_NAMES = frozenset(
 _EPOCH_ROW = Lazy(r'\d{10,13},"')
 
 
-def csv_rows(text: str, lines: list[str]) -> Iterator[tuple[int, int, str, str]] | None:
+def csv_rows(lines: list[str], shown: list[str]) -> Iterator[tuple[int, int, str, str]] | None:
     """Rows of a CSV export as (first line, line behind the last, time, message) with 0-based lines;
-    ``None`` when the text is no CSV."""
+    ``None`` when the text is no CSV. ``shown`` are the lines as they were given."""
     first = next((line for line in lines[:5] if line.strip()), "")
     names = [name.strip().strip('"').lower() for name in first.split(",")]
     if len(names) > 1 and len(names) <= 40 and any(name in _HEADER_NAMES for name in names):
@@ -181,17 +182,16 @@ def csv_rows(text: str, lines: list[str]) -> Iterator[tuple[int, int, str, str]]
         column, time = 1, 0
     else:
         return None
-    return _rows(text, column, time)
+    return _rows(shown, column, time)
 
 
 _TIME_NAMES = frozenset({"time", "timestamp", "date", "@timestamp", "asctime", "ts", "datetime"})
 
 
-def _rows(text: str, column: int, time: int) -> Iterator[tuple[int, int, str, str]]:
+def _rows(lines: list[str], column: int, time: int) -> Iterator[tuple[int, int, str, str]]:
     import csv
-    import io
 
-    reader = csv.reader(io.StringIO(text, newline=""))
+    reader = csv.reader(f"{line}\n" for line in lines)
     start = 0
     while True:
         try:
@@ -221,9 +221,9 @@ def escaped_lines(text: str) -> list[str] | None:
 
 
 def escaped_text(text: str) -> str | None:
-    """A whole log that was copied as one string literal, with real line ends; else ``None``."""
-    escaped, real = text.count("\\n"), text.strip().count("\n")
-    if escaped < 4 or escaped < 3 * real or ("Traceback" not in text and "ERROR" not in text):
+    """A whole log that was copied as one string literal, with real line ends; else ``None``. Most
+    line ends in ``text`` are escaped."""
+    if "Traceback" not in text and "ERROR" not in text:
         return None
     body = text.strip()
     if body[0] == '"' and body[-1] == '"':
