@@ -3,6 +3,9 @@
 Order: tmux's own buffer (which also hands the text to the outer terminal), the native clipboard
 when the session is local, the terminal's clipboard through OSC 52, and always a file. Only a copy
 that was confirmed is called "copied": an escape sequence has no acknowledgement, so it is "sent".
+
+In a browser the text goes to the page, which answers; neither clipboard nor files of the serving
+machine are the reader's, so a file is written there only when the page gave no answer.
 """
 
 from __future__ import annotations
@@ -25,16 +28,20 @@ OSC52_LIMIT = 74_000  # bytes of text that terminals are known to take in one se
 @dataclass(frozen=True, slots=True)
 class Copied:
     """``ways`` that took the text, best first; ``file`` where it lies in any case ("" when even
-    that failed, with ``problem`` saying why); ``confirmed`` when a clipboard holds it for sure."""
+    that failed, with ``problem`` saying why); ``confirmed`` when a clipboard holds it for sure.
+    ``page``: what the browser's page answered ("copied", "shown"), None where there is none."""
 
     ways: tuple[str, ...]
     file: str
     confirmed: bool
     problem: str = ""
+    page: str | None = None
 
     @property
     def told(self) -> str:
         """One sentence for the user that claims no more than is known."""
+        if self.page is not None:
+            return self._told_of_page
         file = _short(self.file)
         where = f"; also in {file}" if file else f"; not saved: {self.problem}"
         if self.confirmed:
@@ -44,6 +51,17 @@ class Copied:
         if self.file:
             return f"no clipboard within reach: saved in {file}"
         return f"not copied: no clipboard within reach, and {self.problem}"
+
+    @property
+    def _told_of_page(self) -> str:
+        if self.page == "copied":
+            return "copied to the browser's clipboard"
+        if self.page == "shown":
+            return "not copied, the browser refused: the page shows it, to be copied by hand"
+        where = (
+            f"saved on the serving machine in {_short(self.file)}" if self.file else self.problem
+        )
+        return f"not copied, the page does not answer: {where}"
 
 
 def _short(path: str) -> str:
@@ -68,11 +86,21 @@ def state_folder(environment: Mapping[str, str] | None = None) -> Path:
     return Path.home() / ".local" / "state" / "kvdoctor"
 
 
-def copy(text: str, send_escape: Callable[[str], bool] | None = None) -> Copied:
+def copy(
+    text: str,
+    send_escape: Callable[[str], bool] | None = None,
+    page: Callable[[str], str] | None = None,
+) -> Copied:
     """Copy ``text`` by every way that is within reach.
 
     ``send_escape`` writes an escape sequence to the terminal and says whether it could; the screen
-    passes its own, so that nothing is written behind its back."""
+    passes its own, so that nothing is written behind its back. ``page`` hands the text to the page
+    in the browser and returns its answer: "copied", "shown" or "" for none."""
+    if page is not None:
+        answer = page(text)
+        kept, problem = ("", "") if answer else _save(text)
+        way = ("the browser's clipboard",) if answer == "copied" else ()
+        return Copied(way, kept, answer == "copied", problem, page=answer)
     ways: list[str] = []
     confirmed = False
     served = is_served()  # tmux and the clipboard of this machine are not those of the reader

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
+SERVED = "kvdoctor.ui.served:ServedDriver"
+WEB = "textual.drivers.web_driver:WebDriver"  # by Textual's own server
+
+
 def can_show_a_screen() -> bool:
     """Whether a full screen makes sense: a terminal to draw on and one to read keys from.
 
@@ -22,8 +26,9 @@ def can_show_a_screen() -> bool:
 
 
 def is_served() -> bool:
-    """Whether a browser is the terminal: ``kvdoctor serve`` has started this process."""
-    return os.environ.get("TEXTUAL_DRIVER", "") == "textual.drivers.web_driver:WebDriver"
+    """Whether a browser is the terminal: ``kvdoctor serve`` has started this process, or another
+    server of Textual's screens has."""
+    return os.environ.get("TEXTUAL_DRIVER", "") in (SERVED, WEB)
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import importlib.util
+import json
 import os
-import shlex
 import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from email.message import Message
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +26,7 @@ from kvdoctor.clipboard import copy
 from kvdoctor.command import serve
 from kvdoctor.command.arguments import parser
 from kvdoctor.errors import InputError
+from kvdoctor.terminal import SERVED, WEB
 
 LOG = Path(__file__).parent / "cases" / "061-nixl-blocksize-d-smaller" / "decode.log"
 needs_extra = pytest.mark.skipif(
@@ -44,6 +50,7 @@ class Served(subprocess.Popen[str]):
 
     def __init__(self, folder: Path, *words: str) -> None:
         self.port = free_port()
+        self.state = folder / "XDG_STATE_HOME"
         folders = {
             name: str(folder / name)
             for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
@@ -55,17 +62,26 @@ class Served(subprocess.Popen[str]):
         )  # fmt: skip
         assert self.stdout is not None
         self.told = self.stdout.readline()
+        self.address = next((word for word in self.told.split() if "://" in word), "")
+        self.own = f"http://127.0.0.1:{self.port}"
+        self.cookie = ""
 
-    def get(self, path: str = "/", **headers: str) -> tuple[int, str, str]:
-        """Status, policy and text of a page."""
-        asked = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=headers)
+    def get(self, path: str = "/", **headers: str) -> tuple[int, Message, str]:
+        """Status, headers and text of a page, as a browser with our cookie gets it."""
+        kept = {"Cookie": self.cookie} if self.cookie else {}
+        asked = urllib.request.Request(f"{self.own}{path}", headers={**kept, **headers})  # noqa: S310
         try:
             with urllib.request.urlopen(asked, timeout=20) as answer:  # noqa: S310
-                policy = answer.headers["Content-Security-Policy"]
-                return answer.status, policy, answer.read().decode()
+                return answer.status, answer.headers, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:
-                return error.code, "", error.read().decode()
+                return error.code, error.headers, error.read().decode()
+
+    def enter(self) -> str:
+        """Open the told address, and keep the cookie; the whole of it."""
+        given = str(self.get(self.address.removeprefix(self.own))[1]["Set-Cookie"])
+        self.cookie = given.partition(";")[0]
+        return given
 
 
 @pytest.fixture
@@ -79,12 +95,16 @@ def served(tmp_path: Path) -> Iterator[Served]:
 
 @needs_extra
 def test_the_page_is_served_at_the_told_address_until_the_process_is_ended(served: Served) -> None:
-    assert f"http://127.0.0.1:{served.port}" in served.told
-    status, policy, page = served.get()
+    assert served.address.startswith(f"{served.own}/?token=")
+    served.enter()
+    status, headers, page = served.get()
     assert status == 200
-    assert f"ws://127.0.0.1:{served.port}/ws" in page
-    assert "default-src 'none'" in policy
-    assert "googleapis" not in policy
+    assert "https:" not in page and "http:" not in page, "nothing is loaded from elsewhere"
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    assert "script-src 'self';" in headers["Content-Security-Policy"]
+    assert headers["Cache-Control"] == "no-store"
+    for part in ("/static/page.js", "/static/page.css", "/terminal/js/textual.js"):
+        assert part in page and served.get(part)[0] == 200
     os.kill(served.pid, signal.SIGTERM)
     assert served.wait(20) == 0
     with pytest.raises(OSError):
@@ -92,9 +112,38 @@ def test_the_page_is_served_at_the_told_address_until_the_process_is_ended(serve
 
 
 @needs_extra
+def test_the_token_opens_the_page_and_a_cookie_keeps_it_open(served: Served) -> None:
+    for path in ("/", "/?token=", "/?token=wrong", "/static/page.js", "/terminal/js/textual.js",
+                 "/download/x", "/ws", "/none"):  # fmt: skip
+        status, headers, told = served.get(path, Origin=served.own)
+        assert (status, headers["Set-Cookie"]) == (403, None), path
+        assert "Open the whole address" in told
+    given = served.enter()
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(given.split("; "))
+    token = served.address.partition("token=")[2]
+    assert len(token) >= 32 and token not in given, "the cookie does not give the token away"
+    assert served.get()[0] == 200
+    assert served.get("/none")[0] == served.get("/download/x")[0] == 404
+    served.cookie = served.cookie[:-1]
+    assert served.get()[0] == 403
+
+
+@needs_extra
+def test_without_a_token_only_when_asked_and_then_told(tmp_path: Path) -> None:
+    with Served(tmp_path, "--no-token") as one:
+        try:
+            assert one.address == one.own
+            assert one.get()[0] == 200
+        finally:
+            one.terminate()
+            told = one.communicate(timeout=20)[1]
+    assert "every user of this machine" in told
+
+
+@needs_extra
 def test_other_sites_and_other_names_are_turned_away(served: Served) -> None:
-    own = f"http://127.0.0.1:{served.port}"
-    assert served.get(Origin=own)[0] == 200
+    served.enter()
+    assert served.get(Origin=served.own)[0] == 200
     assert served.get(Host=f"localhost:{served.port}")[0] == 200
     for headers in (
         {"Host": "evil.example"},
@@ -108,29 +157,140 @@ def test_other_sites_and_other_names_are_turned_away(served: Served) -> None:
         assert served.get("/ws", **headers)[0] == 403, "a socket needs our own page"
 
 
-@needs_extra
-async def test_behind_the_page_is_this_kvdoctor_with_the_named_file(served: Served) -> None:
+@asynccontextmanager
+async def opened(served: Served) -> AsyncIterator[Page]:
+    """A page, without a browser."""
     import aiohttp
 
-    own = f"http://127.0.0.1:{served.port}"
+    if not served.cookie:
+        await asyncio.to_thread(served.enter)
     async with (
-        aiohttp.ClientSession() as session,
-        session.ws_connect(f"{own}/ws?width=100&height=40", origin=own) as page,
+        aiohttp.ClientSession(headers={"Cookie": served.cookie}) as session,
+        session.ws_connect(f"{served.own}/ws?width=100&height=40", origin=served.own) as socket,
     ):
-        shown = ""
-        while "never smaller" not in shown:
-            message = await page.receive(timeout=60)
-            assert message.type is aiohttp.WSMsgType.BINARY, message
-            shown += message.data.decode(errors="replace")
-        await page.send_json(["stdin", "y"])
-        while "browser's clipboard" not in shown:
-            message = await page.receive(timeout=60)
-            shown += message.data.decode(errors="replace")
-        assert "\x1b]52;c;" in shown, "the text goes to the browser, not to this machine"
-        os.kill(served.pid, signal.SIGTERM)
-        while message.type is aiohttp.WSMsgType.BINARY:
-            message = await page.receive(timeout=20)
-    assert served.wait(20) == 0, "an open page holds nothing up"
+        yield Page(socket)
+
+
+class Page:
+    def __init__(self, socket: Any) -> None:
+        self.socket = socket
+        self.shown = ""
+
+    async def told(self, kind: str) -> Any:
+        """The next message of this kind to the page."""
+        while True:
+            message = await self.socket.receive(timeout=60)
+            if isinstance(message.data, str) and json.loads(message.data)[0] == kind:
+                return json.loads(message.data)[1]
+            self.shown += message.data.decode(errors="replace")
+
+    async def wait_for(self, words: str) -> None:
+        while words not in self.shown:
+            message = await self.socket.receive(timeout=60)
+            assert isinstance(message.data, bytes), message
+            self.shown += message.data.decode(errors="replace")
+
+    async def end(self) -> Any:
+        """The last message."""
+        message = await self.socket.receive(timeout=20)
+        while isinstance(message.data, (bytes, str)) and not isinstance(message.data, int):
+            message = await self.socket.receive(timeout=20)
+        return message
+
+
+@needs_extra
+async def test_a_fix_is_copied_by_the_page_which_says_so(served: Served) -> None:
+    async with opened(served) as page:
+        await page.wait_for("never smaller")
+        for outcome, words in (
+            ("copied", "copied to the browser's clipboard"),
+            ("shown", "copied by hand"),
+            (None, "the page does not answer: saved on the serving machine"),
+        ):
+            await page.socket.send_json(["stdin", "y"])
+            asked = await page.told("copy")
+            assert asked["text"] == "--block-size 128"
+            for wrong in ({"key": "x", "outcome": "copied"}, {}, [], "copied", None):
+                await page.socket.send_json(["copied", wrong])
+            if outcome:
+                await page.socket.send_json(["copied", {"key": asked["key"], "outcome": outcome}])
+            await page.wait_for(words)
+            file = served.state / "kvdoctor" / "last-fix.txt"
+            assert file.exists() == (outcome is None), "nothing is left on the serving machine"
+
+
+@needs_extra
+async def test_a_note_is_a_download_that_is_given_once(served: Served) -> None:
+    async with opened(served) as page:
+        await page.wait_for("never smaller")
+        await page.socket.send_json(["stdin", "C"])
+        await page.wait_for("Copy what?")
+        await page.socket.send_json(["stdin", "p"])
+        key = await page.told("deliver_file_start")
+        reader = asyncio.create_task(page.wait_for("offered to the browser"))
+        status, headers, note = await asyncio.to_thread(served.get, f"/download/{key}")
+        assert status == 200
+        assert headers["Content-Disposition"].startswith('attachment; filename="kvdoctor-')
+        assert "--block-size 128" in note
+        assert (await asyncio.to_thread(served.get, f"/download/{key}"))[0] == 404
+        reader.cancel()
+    assert not list(served.state.rglob("notes/*"))
+
+
+@needs_extra
+async def test_a_page_that_is_closed_leaves_no_process_and_no_more_than_agreed_are_open(
+    tmp_path: Path,
+) -> None:
+    served = Served(tmp_path, "--pages", "1")
+    try:
+        async with opened(served) as page:
+            await page.wait_for("Paste a vLLM log")
+            (first,) = children(served.pid)
+            status, _, told = await asyncio.to_thread(served.get)
+            assert (status, told) == (
+                503,
+                "all 1 pages of this kvdoctor are in use: close one, then try again",
+            )
+            async with opened(served) as second:
+                ended = await second.end()
+            assert "in use" in ended.extra
+            assert children(served.pid) == [first]
+            for junk in ("", "{", "[]", "1", '["stdin"]', '["resize", {"width": 1e99}]', "[[]]"):
+                await page.socket.send_str(junk)
+            await page.socket.send_json(["resize", {"width": 10**9, "height": -4}])
+        async with opened(served) as again:
+            await again.wait_for("Paste a vLLM log")
+            (second_pid,) = children(served.pid)
+            assert second_pid != first
+            os.kill(served.pid, signal.SIGTERM)
+            await again.end()
+        assert served.wait(20) == 0, "an open page holds nothing up"
+        assert not is_alive(first) and not is_alive(second_pid)
+    finally:
+        served.kill()
+        served.communicate(timeout=20)
+
+
+@needs_extra
+async def test_a_server_that_is_killed_leaves_no_process(served: Served) -> None:
+    async with opened(served) as page:
+        await page.wait_for("never smaller")
+        (behind,) = children(served.pid)
+        served.kill()
+        until = time.monotonic() + 20
+        while is_alive(behind):
+            assert time.monotonic() < until, "an orphan"
+            await asyncio.sleep(0.1)
+
+
+def children(pid: int) -> list[int]:
+    told = subprocess.run(["ps", "--ppid", str(pid), "-o", "pid="], capture_output=True, text=True)
+    return [int(one) for one in told.stdout.split()]
+
+
+def is_alive(pid: int) -> bool:
+    told = subprocess.run(["ps", "-p", str(pid), "-o", "stat="], capture_output=True, text=True)
+    return bool(told.stdout.strip()) and not told.stdout.startswith("Z")
 
 
 @needs_extra
@@ -159,33 +319,25 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
     assert 'pip install "kvdoctor[serve]"' in str(told.value)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell is asked")
-def test_hostile_names_reach_the_served_kvdoctor_whole_and_run_nothing(tmp_path: Path) -> None:
+def test_hostile_names_reach_the_served_kvdoctor_whole(tmp_path: Path) -> None:
     names = ["a b.log", "$(touch ran).log", "'; touch ran; '.log", "--theme", "`touch ran`"]
     files = [tmp_path / name for name in names]
     for file in files:
         file.write_text("x\n")
-    command = serve.served_command(
+    words = serve.served_command(
         options("--prefill", str(files[0]), "--set", "a=$(touch ran)", "--", *map(str, files))
     )
-    words = shlex.split(command)
     assert words[:2] == [sys.executable, "-c"]
-    shown = "import sys; print('\\0'.join(sys.argv[1:]), end='')"
-    printed = shlex.join([sys.executable, "-c", shown]) + command[len(shlex.join(words[:3])) :]
-    done = subprocess.run(
-        ["sh", "-c", printed], capture_output=True, text=True, cwd=tmp_path, check=True, timeout=60
-    )
-    assert done.stdout.split("\0") == words[3:]
-    read = parser("screen").parse_args(done.stdout.split("\0"))
+    read = parser("screen").parse_args(words[3:])
     assert read.files == [str(one) for one in files]
     assert (read.prefill, read.sets) == ([str(files[0])], ["a=$(touch ran)"])
-    assert not (tmp_path / "ran").exists()
 
 
 def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
     for words in (
         ["-"], [str(tmp_path / "none.log")], ["--port", "0"], ["--port", "70000"],
         ["--host", "::"], ["--url", "ftp://x"], ["--url", "http://x/y"],
+        ["--pages", "0"], ["--host", "192.0.2.1", "--no-token"],
     ):  # fmt: skip
         with pytest.raises(InputError):
             serve.run(options(*words))
@@ -196,8 +348,9 @@ def test_an_open_address_shows_no_history() -> None:
     assert "--no-history" not in serve.served_command(options())
 
 
+@pytest.mark.parametrize("driver", [SERVED, WEB])
 def test_a_served_kvdoctor_never_copies_to_the_clipboard_of_the_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     helper = tmp_path / "xclip"
     helper.write_text(f"#!/bin/sh\ncat > {tmp_path / 'taken'}\n")
@@ -207,7 +360,7 @@ def test_a_served_kvdoctor_never_copies_to_the_clipboard_of_the_server(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     for name in ("WAYLAND_DISPLAY", "TMUX", "SSH_CONNECTION", "SSH_TTY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TEXTUAL_DRIVER", "textual.drivers.web_driver:WebDriver")
+    monkeypatch.setenv("TEXTUAL_DRIVER", driver)
     done = copy("text", lambda sequence: True)
     assert not (tmp_path / "taken").exists()
     assert done.told.startswith("sent to the browser's clipboard (it does not confirm)")

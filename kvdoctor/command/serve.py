@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 
@@ -15,9 +14,9 @@ if TYPE_CHECKING:
     from kvdoctor.command.registry import Commands
 
 PORT = 8765
+PAGES = 4  # about 100 MB each
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - recognised, to ask for a name instead
-_ACTED_ON = frozenset('&|<>^%!"\r\n')  # by the command interpreter of Windows, quoted or not
 
 
 def add(commands: Commands) -> None:
@@ -28,15 +27,24 @@ def add(commands: Commands) -> None:
     serve = commands.add_parser(
         "serve",
         help="the screen in a browser",
-        epilog='Needs the extra: pip install "kvdoctor[serve]". There is no password: whoever '
-        "reaches the address sees these logs. Each page is a kvdoctor of its own. With a --host "
-        "that is not loopback no history is kept or shown.",
+        epilog='Needs the extra: pip install "kvdoctor[serve]". Tells an address with a token that '
+        "is made anew at each start; whoever has it sees these logs. Each page is a kvdoctor of "
+        "its own. There is no encryption: across a network, put a proxy with TLS in front. With a "
+        "--host that is not loopback no history is kept or shown.",
     )
     add_inputs(serve)
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (loopback)")
     serve.add_argument("--port", type=int, default=PORT, help=f"port to listen on ({PORT})")
     serve.add_argument(
         "--url", default="", help="what browsers call it, behind a proxy or with --host 0.0.0.0"
+    )
+    serve.add_argument(
+        "--pages", type=int, default=PAGES, help=f"open pages at once, a process each ({PAGES})"
+    )
+    serve.add_argument(
+        "--no-token",
+        action="store_true",
+        help="no token; on loopback only, where every user of the machine then reaches it",
     )
     serve.add_argument("--no-history", action="store_true", help="keep and show no history")
     serve.add_argument("--theme", choices=THEMES, help="colours")
@@ -46,26 +54,42 @@ def run(options: argparse.Namespace) -> int:
     """Serve until it is interrupted. Returns 0. Raises InputError when the package is missing, the
     address cannot be taken, or an input is not there."""
     url = _url(options)
+    local = options.host in LOOPBACK
+    if options.pages < 1:
+        raise InputError(f"--pages {options.pages}: no page could be open", remedy="1 or more")
+    if options.no_token and not local:
+        raise InputError(
+            f"--no-token with --host {options.host}: whoever reaches it would see these logs",
+            remedy="leave one of the two out",
+        )
     command = served_command(options)
     try:
-        from kvdoctor.serving import serve
+        from kvdoctor.serving import Door, serve
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("textual_serve", "aiohttp"):
             raise
         raise InputError(
             "serving needs the package textual-serve", remedy='pip install "kvdoctor[serve]"'
         ) from error
-    if options.host not in LOOPBACK:
-        from kvdoctor.command.inputs import tell
+    from kvdoctor.command.inputs import tell
 
-        tell(f"there is no password: whoever reaches {url} sees what is served")
-    serve(command, options.host, options.port, url)
+    if options.no_token:
+        tell("there is no token: every user of this machine who can reach the port sees the page")
+    elif not local and not url.startswith("https:"):
+        tell("there is no encryption: who listens on the network sees the token and the page")
+    serve(
+        command,
+        options.host,
+        options.port,
+        Door(url, options.port, not options.no_token),
+        options.pages,
+    )
     return 0
 
 
-def served_command(options: argparse.Namespace) -> str:
-    """The shell's command line of one page: this very kvdoctor with the same inputs. Raises
-    InputError for an input that cannot be served."""
+def served_command(options: argparse.Namespace) -> list[str]:
+    """The words of one page's process: this very kvdoctor with the same inputs. Raises InputError
+    for an input that cannot be served."""
     words = [*_this_kvdoctor(), "screen", "--no-plain"]
     if options.no_history or options.host not in LOOPBACK:
         words.append("--no-history")
@@ -76,15 +100,7 @@ def served_command(options: argparse.Namespace) -> str:
     words += [f"--set={one}" for one in options.sets]
     words += [f"--prefill={_there(one)}" for one in options.prefill]
     words += [f"--decode={_there(one)}" for one in options.decode]
-    words += ["--", *map(_there, options.files)] if options.files else []
-    if sys.platform != "win32":
-        return shlex.join(words)
-    from subprocess import list2cmdline
-
-    wrong = next((one for one in words[3:] if _ACTED_ON & set(one)), None)
-    if wrong is not None:
-        raise InputError(f"cannot be handed to a served kvdoctor: {wrong!r}", remedy="rename it")
-    return list2cmdline(words)
+    return [*words, "--", *map(_there, options.files)] if options.files else words
 
 
 def _this_kvdoctor() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from io import StringIO
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -132,11 +133,19 @@ class Actions(Base):
     def _copied(self, what: str, name: str) -> None:
         from kvdoctor.clipboard import copy
 
-        done = copy(what, lambda code: bool(self.call_from_thread(self._send_escape, code)))
-        self.call_from_thread(
-            self._me.say, f"{name} {done.told}", not done.confirmed and not done.file
+        done = copy(
+            what,
+            lambda code: bool(self.call_from_thread(self._send_escape, code)),
+            getattr(self._driver, "hand", None),
         )
+        nowhere = not done.confirmed and not done.file
+        self.call_from_thread(self._me.say, f"{name} {done.told}", nowhere)
         self.call_from_thread(self._me.toured, "copied")
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """What was marked with the mouse or in a field goes the same ways as a fix."""
+        self._clipboard = text
+        self.copy_text(text, "marked text")
 
     def _send_escape(self, sequence: str) -> bool:
         """Write a sequence through the driver, so that it cannot land amid a repaint."""
@@ -184,7 +193,12 @@ class Actions(Base):
         note = incident_note(shown, self._me.knowledge, form, hide_hosts=hide)
         about = shown.record.id if shown.record is not None else "unknown-error"
         ending = "txt" if form in ("plain", "slack") else "md"
-        file, problem = write_note(note, f"kvdoctor-{about}-{form}.{ending}")
+        named = f"kvdoctor-{about}-{form}.{ending}"
+        if self.is_web:
+            self.deliver_text(StringIO(note), save_filename=named, name="note")
+            self.copy_text(note, f"note (offered to the browser as {named})")
+            return
+        file, problem = write_note(note, named)
         name = f"note (written to {file})" if file else f"note (not written: {problem})"
         self.copy_text(note, name)
 

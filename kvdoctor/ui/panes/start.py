@@ -43,8 +43,8 @@ IN_A_BROWSER = (
     *INTRODUCTION[1:5],
     ("A launch command, a Pod's YAML or a model's config.json may be pasted too.", ""),
     *INTRODUCTION[10:17],
-    ("Offline and deterministic: no language model; a paste goes to the machine", "dim"),
-    ("that serves this page and no further.", "dim"),
+    ("Offline and deterministic: no language model. What you paste goes to the machine", "dim"),
+    ("that serves this page, and no further.", "dim"),
 )
 
 
@@ -86,7 +86,7 @@ def _introduction(remembers: bool) -> Content:
     """``remembers``: the history is on, so that its key does something."""
     lines = [
         (f"{line}{PAST}" if remembers and line == SEARCHING else line, style)
-        for line, style in INTRODUCTION
+        for line, style in (IN_A_BROWSER if is_served() else INTRODUCTION)
     ]
     return Content("\n").join([text(line, style) for line, style in lines])
 
