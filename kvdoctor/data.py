@@ -8,12 +8,20 @@ see the standard ones, and the functions of :mod:`dataclasses` accept their inst
 
 from __future__ import annotations
 
-__all__ = ["NamedTuple", "asdict", "dataclass", "field", "replace"]
+__all__ = ["NamedTuple", "asdict", "dataclass", "derive", "field", "replace"]
 
 TYPE_CHECKING = False  # type checkers take it for true; importing typing costs milliseconds
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from dataclasses import asdict, dataclass, field, replace
-    from typing import NamedTuple
+    from typing import Any, NamedTuple, TypeVar
+
+    One = TypeVar("One")
+    Given = TypeVar("Given")
+
+    def derive(
+        cls: type[One], name: str, kind: type[Given], make: Callable[[One, Given], Any]
+    ) -> None: ...
 else:
     from operator import attrgetter, itemgetter
 
@@ -48,6 +56,17 @@ else:
         import dataclasses
 
         return dataclasses.asdict(one)
+
+    def derive(cls, name, kind, make):
+        """Of an object of ``cls`` (with slots) whose field ``name`` was given as a ``kind``, that
+        field is ``make(object, given)``, made whenever it is asked for and never kept."""
+        kept = cls.__dict__[name].__get__
+
+        def value(self):
+            given = kept(self)
+            return make(self, given) if given.__class__ is kind else given
+
+        setattr(cls, name, property(value))
 
     def _made(cls, frozen, slots):
         names = tuple(cls.__annotations__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 from kvdoctor.data import dataclass, field
 from kvdoctor.intake import syntax
 from kvdoctor.intake.paste import Failure, Frame, Line
@@ -28,7 +30,7 @@ class Stream:
     """The lines of one process, and what was found in them."""
 
     lines: list[Line]
-    order: list[int]  # position of each line in the paste
+    order: array[int]  # position of each line in the paste
     carried: bytearray
     mixed: bool
     found: list[Found] = field(default_factory=list)

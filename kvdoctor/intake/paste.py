@@ -6,7 +6,7 @@ every later stage can point at the line that proves its claim.
 
 from __future__ import annotations
 
-from kvdoctor.data import dataclass
+from kvdoctor.data import dataclass, derive
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,8 @@ class Line:
     line first is turned round, so that its numbers fall.
 
     ``shown`` is the line as given, decoded and free of terminal escapes and control characters: it
-    is what evidence shows. ``text`` is the content after every prefix, indentation kept.
+    is what evidence shows. ``text`` is the content after every prefix, indentation kept; it may be
+    given as the place in ``shown`` at which it begins, which takes no room.
     """
 
     number: int
@@ -32,6 +33,9 @@ class Line:
     log_line: int = 0
     pod: str = ""  # pod or container, when a runner's prefix names it
     native: str = ""  # head of a native library's record (glog, UCX, coro_rpc), "" for others
+
+
+derive(Line, "text", int, lambda line, start: line.shown[start:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,8 @@ class Failure:
 @dataclass(frozen=True, slots=True)
 class LogRecord:
     """One log record (its first line carries a level, or a native head); continuation lines that
-    are not part of a traceback are joined with newlines."""
+    are not part of a traceback are joined with newlines. The ``message`` of one that is a single
+    line may be given as that :class:`Line`."""
 
     number: int
     last: int
@@ -101,6 +106,9 @@ class LogRecord:
     log_line: int = 0
     native: str = ""  # head of a native record; "" for vLLM's own logger
     failure: int | None = None  # index of the traceback that this record prints
+
+
+derive(LogRecord, "message", Line, lambda record, line: line.text)
 
 
 @dataclass(frozen=True, slots=True)

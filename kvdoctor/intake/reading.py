@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
 from kvdoctor.intake.decode import decode
@@ -47,7 +48,7 @@ def _streams(laid: Laid) -> list[Stream]:
         key = (line.pod, line.process, line.pid)
         stream = streams.get(key)
         if stream is None:
-            stream = streams[key] = Stream([], [], bytearray(), laid.mixed)
+            stream = streams[key] = Stream([], array("L"), bytearray(), laid.mixed)
         stream.lines.append(line)
         stream.order.append(at)
         stream.carried.append(laid.carried[at])

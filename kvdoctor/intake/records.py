@@ -14,20 +14,19 @@ def records_of(
     streams: Sequence[Stream], places: dict[tuple[int, int], int]
 ) -> tuple[LogRecord, ...]:
     """The records of all streams, in order of appearance."""
-    entries: list[tuple[int, LogRecord]] = []
+    slots: list[LogRecord | None] = [None] * sum(len(stream.lines) for stream in streams)
     for number, stream in enumerate(streams):
-        _collect(stream, number, places, entries)
-    if len(streams) > 1:
-        entries.sort(key=lambda entry: entry[0])
-    return tuple(record for _, record in entries)
+        _collect(stream, number, places, slots)
+    return tuple(record for record in slots if record is not None)
 
 
 def _collect(
     stream: Stream,
     number: int,
     places: dict[tuple[int, int], int],
-    entries: list[tuple[int, LogRecord]],
+    slots: list[LogRecord | None],
 ) -> None:
+    """The records of one stream, each in the slot of its first line."""
     lines, owner = stream.lines, stream.owner
     at, size = 0, len(lines)
     while at < size:
@@ -41,7 +40,7 @@ def _collect(
             # nearly every line of a log: a record of its own
             below = _traceback_below(stream, behind)
             place = places.get((number, below)) if below >= 0 else None
-            entries.append((stream.order[at], _record(line, line.number, line.text, place)))
+            slots[stream.order[at]] = _record(line, line.number, line, place)
             at = behind
             continue
         texts = [line.text] if failure < 0 else []
@@ -53,9 +52,9 @@ def _collect(
             behind += 1
         if failure < 0:
             failure = _traceback_below(stream, behind)
-        message = _message(texts, line)
+        message = line if len(texts) < 2 else "\n".join(texts).rstrip()
         place = places.get((number, failure)) if failure >= 0 else None
-        entries.append((stream.order[at], _record(line, lines[behind - 1].number, message, place)))
+        slots[stream.order[at]] = _record(line, lines[behind - 1].number, message, place)
         at = behind
 
 
@@ -79,14 +78,9 @@ def _traceback_below(stream: Stream, at: int) -> int:
     return -1
 
 
-def _message(texts: list[str], line: Line) -> str:
-    if len(texts) == 1:
-        return texts[0]
-    return "\n".join(texts).rstrip() if texts else line.text
-
-
-def _record(line: Line, last: int, message: str, failure: int | None) -> LogRecord:
+def _record(line: Line, last: int, message: str | Line, failure: int | None) -> LogRecord:
     return LogRecord(
-        line.number, last, line.level, message, line.process, line.pid, line.pod, line.time,
-        line.log_file, line.log_line, line.native, failure,
+        line.number, last, line.level, message,  # type: ignore[arg-type]
+        line.process, line.pid, line.pod, line.time, line.log_file, line.log_line, line.native,
+        failure,
     )  # fmt: skip

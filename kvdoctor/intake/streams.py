@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator
 from sys import intern
 
@@ -58,11 +59,12 @@ class _Out:
     lines: list[Line] = field(default_factory=list)
     carried: bytearray = field(default_factory=bytearray)
     outer: list[str] = field(default_factory=list)
-    units: list[int] = field(default_factory=list)
+    units: array[int] = field(default_factory=lambda: array("L"))
     pending: Line | None = None  # a line that a container runtime cut into parts
     parts: list[str] = field(default_factory=list)  # its parts so far
     suspects: list[str] = field(default_factory=list)
     sterns: set[str] = field(default_factory=set)
+    once: dict[int, int] = field(default_factory=dict)  # each process id and log line as one object
     last: str = "\n"  # a line that came out as one, so that its repetition need not be read again
 
 
@@ -167,10 +169,14 @@ def _add(out: _Out, number: int, shown: str, work: str, carried: int, known: _Kn
             out.last = "\n"
             out.units.append(len(out.lines))
             process, pid, level, time, file, line = match.groups()
+            start = match.end() if work is shown else _place(shown, rest)
+            once = out.once.setdefault
+            number_, pid_ = int(line), int(pid or 0)
             out.lines.append(
                 Line(
-                    number, shown, rest, intern(process or ""), int(pid or 0), intern(level),
-                    intern(time), intern(file), int(line),
+                    number, shown, start,  # type: ignore[arg-type]
+                    intern(process or ""), once(pid_, pid_), intern(level), intern(time),
+                    intern(file), once(number_, number_),
                 )
             )  # fmt: skip
             out.carried.append(carried)
@@ -192,9 +198,18 @@ def _add(out: _Out, number: int, shown: str, work: str, carried: int, known: _Kn
     out.last = work if alone and len(out.suspects) == suspects else "\n"
 
 
+def _place(shown: str, text: str) -> str | int:
+    """``text``, or where it begins in ``shown`` if it is the end of that."""
+    start = len(shown) - len(text)
+    if start < 0 or not shown.endswith(text):
+        return text
+    return start if start else shown
+
+
 def _repeated(line: Line, number: int) -> Line:
     return Line(
-        number, line.shown, line.text, line.process, line.pid, line.level, line.time,
+        number, line.shown, _place(line.shown, line.text), line.process,  # type: ignore[arg-type]
+        line.pid, line.level, line.time,
         line.log_file, line.log_line, line.pod, line.native,
     )  # fmt: skip
 
@@ -376,9 +391,12 @@ def _hold(out: _Out, line: Line) -> None:
 
 
 def _emit(out: _Out, number: int, shown: str, text: str, head: Head, known: _Known) -> None:
+    once = out.once.setdefault
     line = Line(
-        number, shown, text, head.process, head.pid, head.level, head.time, head.log_file,
-        head.log_line, head.pod, head.native,
+        number, shown, _place(shown, text),  # type: ignore[arg-type]
+        intern(head.process), once(head.pid, head.pid), head.level, intern(head.time),
+        intern(head.log_file), once(head.log_line, head.log_line), intern(head.pod),
+        intern(head.native),
     )  # fmt: skip
     if head.partial:
         _hold(out, line)
