@@ -1,8 +1,9 @@
 """Copying a text, and saying truthfully what was done with it.
 
-Order: tmux's own buffer (which also hands the text to the outer terminal), the native clipboard
-when the session is local, the terminal's clipboard through OSC 52, and always a file. Only a copy
-that was confirmed is called "copied": an escape sequence has no acknowledgement, so it is "sent".
+tmux's own buffer (which also hands the text to the outer terminal) and, when the session is local,
+the native clipboard; when neither took it the terminal's clipboard through OSC 52; always a file.
+Only a copy that was confirmed is called "copied": an escape sequence has no acknowledgement, so it
+is "sent".
 
 In a browser the text goes to the page, which answers; neither clipboard nor files of the serving
 machine are the reader's, so a file is written there only when the page gave no answer.
@@ -45,7 +46,7 @@ class Copied:
         file = _short(self.file)
         where = f"; also in {file}" if file else f"; not saved: {self.problem}"
         if self.confirmed:
-            return f"copied to {self.ways[0]}{where}"
+            return f"copied to {' and '.join(self.ways)}{where}"
         if self.ways:
             return f"sent to {self.ways[0]} (it does not confirm){where}"
         if self.file:
@@ -102,16 +103,12 @@ def copy(
         way = ("the browser's clipboard",) if answer == "copied" else ()
         return Copied(way, kept, answer == "copied", problem, page=answer)
     ways: list[str] = []
-    confirmed = False
     served = is_served()  # tmux and the clipboard of this machine are not those of the reader
     if not served and _tmux(text):
         ways.append("tmux's buffer")
-        confirmed = True
-    elif not served and not _is_remote():
-        name = _native(text)
-        if name:
-            ways.append("the clipboard")
-            confirmed = True
+    if not served and not _is_remote() and _native(text):
+        ways.append("the clipboard")
+    confirmed = bool(ways)
     if not confirmed and _osc52(text, send_escape or _to_terminal):
         ways.append("the browser's clipboard" if served else "the terminal's clipboard")
     file, problem = _save(text)

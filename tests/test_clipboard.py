@@ -125,6 +125,14 @@ def test_in_tmux_its_own_buffer_is_used_first(
     assert got.read_text() == FIX
 
 
+def test_in_tmux_on_a_desktop_both_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMUX", "/tmp/tmux-0/default,1,0")
+    monkeypatch.setenv("DISPLAY", ":1")
+    taken = [taking(tmp_path, name) for name in ("tmux", "xclip")]
+    assert copy(FIX, deny).told.startswith("copied to tmux's buffer and the clipboard; also in ")
+    assert [one.read_text() for one in taken] == [FIX, FIX]
+
+
 def test_an_old_tmux_without_w_still_gets_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +156,31 @@ def test_a_folder_that_cannot_be_written_is_said(
     done = copy(FIX, deny)
     assert done.file == ""
     assert done.told.startswith("not copied: ")
+
+
+@pytest.mark.parametrize(
+    ("answer", "words", "confirmed"),
+    [
+        ("copied", "copied to the browser's clipboard", True),
+        (
+            "shown",
+            "not copied, the browser refused: the page shows it, to be copied by hand",
+            False,
+        ),
+        ("", "not copied, the page does not answer: saved on the serving machine in ", False),
+    ],
+)
+def test_in_a_browser_the_page_says_what_became_of_it(
+    answer: str, words: str, confirmed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISPLAY", ":1")
+    monkeypatch.setenv("TMUX", "/tmp/tmux-0/default,1,0")
+    taken = [taking(tmp_path, name) for name in ("tmux", "xclip")]
+    done = copy(FIX, lambda code: True, lambda text: answer if text == FIX else "wrong text")
+    assert done.told.startswith(words)
+    assert done.confirmed is confirmed
+    assert bool(done.file) is not bool(answer), "a file only when the page has not got it"
+    assert not any(one.exists() for one in taken)
 
 
 def test_the_home_folder_is_shown_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
