@@ -104,10 +104,13 @@ def served_command(options: argparse.Namespace) -> list[str]:
 
 
 def _this_kvdoctor() -> list[str]:
-    """Python with the package that runs now; the current folder is no place to import from."""
+    """Python with the package that runs now, before any other that is installed; the current
+    folder is no place to import from."""
     above = str(Path(__file__).resolve().parents[2])
     code = (
-        f"import sys; sys.path[:] = [one for one in sys.path if one] + [{above!r}]; "
+        "import sys; path = [one for one in sys.path if one]; "
+        "at = next((n for n, one in enumerate(path) if one.endswith('-packages')), len(path)); "
+        f"sys.path[:] = [*path[:at], {above!r}, *path[at:]]; "
         "from kvdoctor.cli import main; sys.exit(main())"
     )
     return [sys.executable, "-c", code]

@@ -19,7 +19,7 @@ from aiohttp import web
 
 from kvdoctor.errors import InputError
 from kvdoctor.serving.door import Door
-from kvdoctor.serving.pages import FULL, Pages
+from kvdoctor.serving.pages import Pages
 
 CLOSING_SECONDS = 5.0
 OURS = Path(__file__).with_name("static")
@@ -36,7 +36,7 @@ def application(door: Door, pages: Pages) -> Any:
     async def index(request: Any) -> Any:
         if await pages.has_room():
             return web.FileResponse(OURS / "page.html")
-        return web.Response(status=503, text=pages.refusal, headers={"Retry-After": "10"})
+        return web.Response(status=503, text=f"{pages.refusal}\n", headers={"Retry-After": "10"})
 
     async def end_pages(_: Any) -> None:
         pages.end()
@@ -82,4 +82,4 @@ async def _serve(made: Any, host: str, port: int, door: Door) -> None:
         await runner.cleanup()
 
 
-__all__ = ["FULL", "Door", "application", "serve"]
+__all__ = ["Door", "application", "serve"]

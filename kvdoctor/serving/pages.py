@@ -22,7 +22,7 @@ HEARTBEAT_SECONDS = 15
 MOST_BYTES = 64 * 1024 * 1024  # of one message from a browser: a paste
 PIECE = 1 << 16  # of a paste, for the process
 LARGEST = 1000  # cells of a terminal's side
-FULL = "all {most} pages of this kvdoctor are in use: close one, then try again"
+FULL = "Too many pages: kvdoctor serves --pages {most}, all open. Close one, load this one again."
 NOT_STARTED = (
     b"\x1b[2J\x1b[Hkvdoctor could not be started; where it is served from it said why.\r\n"
 )

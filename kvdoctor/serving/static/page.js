@@ -120,6 +120,9 @@
       one("#outcome").textContent = done ? "copied" : "refused; the text is marked: ctrl+c";
     });
     window.addEventListener("focus", () => setTimeout(focusTerminal, 0));
+    // The terminal would take ctrl+v for a control character; the browser pastes.
+    const pastes = (event) => event.ctrlKey && !event.altKey && event.key.toLowerCase() === "v";
+    window.addEventListener("keydown", (e) => pastes(e) && e.stopImmediatePropagation(), true);
     document.addEventListener("dragover", (event) => event.preventDefault());
     document.addEventListener("drop", async (event) => {
       event.preventDefault();
