@@ -251,14 +251,14 @@ def _proof(record: Record, claimed: FixProof, cause: Cause, candidates: Sequence
         # A release without the guard is judged by what was compared where it still was.
         tested = _combinations(record, candidates) or (
             _combinations(record, cause.facts.candidates)
-            if not any(any(guards_for(record, one)) for one in candidates)
+            if not any(any(guards_for(record.guards, one)) for one in candidates)
             else 0
         )
     if level == "guard" and not tested:
         level = "source"
     reach = parse_range(claimed.vllm).covers(candidates) if claimed.vllm else "all"
     if reach != "all" and level in ("guard", "rerun"):
-        read = bool(candidates) and all(any(guards_for(record, one)) for one in candidates)
+        read = bool(candidates) and all(any(guards_for(record.guards, one)) for one in candidates)
         level = "source" if read else "unproven"
         where = "another release" if reach == "none" else "a release that is not known for sure"
         note = f"shown for vLLM {claimed.vllm}; this log is from {where}. {note}".strip()
@@ -274,7 +274,7 @@ def _combinations(record: Record, candidates: Sequence[str]) -> int:
     """Combinations of values over which the guards in force were compared with the real function;
     0 when one of them never was, or was found to differ."""
     total = 0
-    calls = {one.call for name in candidates for one in guards_for(record, name)}
+    calls = {one.call for name in candidates for one in guards_for(record.guards, name)}
     for call in calls:
         found = compared(call) if call else ()
         if not found or any(one.mismatches for one in found):
@@ -283,11 +283,23 @@ def _combinations(record: Record, candidates: Sequence[str]) -> int:
     return total
 
 
-def guards_for(record: Record, release: str) -> Iterator[Guard]:
+def guards_for(guards: Sequence[Guard], release: str) -> Iterator[Guard]:
     """The guard entries in force in ``release``."""
-    for guard in record.guards:
+    for guard in guards:
         if not guard.vllm or parse_range(guard.vllm).contains(release):
             yield guard
+
+
+def own_guards(record: Record) -> Sequence[Guard]:
+    """The guards that raise this very error. A record may also name those that its fixes must pass
+    further on; whoever breaks one of these alone gets another error."""
+    raisers = {_function(one.raised_in) for one in record.seen_in}
+    own = [one for one in record.guards if not one.mirrors or _function(one.mirrors) in raisers]
+    return own or record.guards
+
+
+def _function(place: str) -> str:
+    return place.rpartition(":")[2].rpartition(".")[2]
 
 
 def accepts(record: Record, values: Mapping[str, Scalar], candidates: Sequence[str]) -> bool:
@@ -301,18 +313,21 @@ def guard_verdict(
     candidates: Sequence[str],
     *,
     asking: bool = True,
+    guards: Sequence[Guard] | None = None,
 ) -> Verdict:
     """What vLLM's guard says about ``values`` in every candidate release.
 
     With no candidate the guard must hold in each of its variants. A release that no variant
-    covers has no such guard and accepts. ``asking``: also tell which inputs would decide."""
+    covers has no such guard and accepts. ``asking``: also tell which inputs would decide;
+    ``guards``: these of the record's only."""
+    guards = record.guards if guards is None else guards
     asks: list[str] = []
     undecided = False
     checks: Sequence[tuple[str, Guard]]
     if candidates:
-        checks = [(one, guard) for one in candidates for guard in guards_for(record, one)]
+        checks = [(one, guard) for one in candidates for guard in guards_for(guards, one)]
     else:
-        checks = [("", guard) for guard in record.guards]
+        checks = [("", guard) for guard in guards]
     seen: set[str] = set()  # most guards do not ask for the release and are evaluated once
     for release, guard in checks:
         key = guard.accepts if RELEASE_INPUT not in guard.accepts else release + guard.accepts

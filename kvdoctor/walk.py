@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kvdoctor.data import dataclass
 from kvdoctor.decide import OTHER, Cause, Facts, diagnose, gather
-from kvdoctor.fix import Verdict, guard_verdict
+from kvdoctor.fix import Verdict, guard_verdict, own_guards
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.reach import Reach, can_touch, parse_for, read_parts, with_derived
 from kvdoctor.record import Record
@@ -126,9 +126,10 @@ def _facts(record: Record, config: Configuration) -> Facts:
 
 
 def verdict_for(record: Record, config: Configuration) -> tuple[Verdict, dict[str, Scalar]]:
-    """The guard of another record over this configuration."""
+    """The guard that raises another record's error, over this configuration."""
     scalars = with_derived(record, _facts(record, config).scalars())
-    return guard_verdict(record, scalars, config.candidates, asking=False), scalars
+    own = own_guards(record)
+    return guard_verdict(record, scalars, config.candidates, asking=False, guards=own), scalars
 
 
 def fails_next(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from made_up import MISSING, WIDGET, knowledge
 
 from kvdoctor.knowledge import Knowledge
-from kvdoctor.record import Record
+from kvdoctor.record import Guard, Record, SeenIn
 from kvdoctor.values.value import Value, Values
 from kvdoctor.walk import (
     Configuration,
@@ -97,3 +97,15 @@ def test_relations_are_told_from_both_ends() -> None:
 def test_a_record_is_linked_once_and_by_what_matters_most() -> None:
     found = links(WIDGET, None, config(200), KNOWN)
     assert [(one.record, one.kind) for one in found] == [(MISSING.id, "fails-next")]
+
+
+def test_a_guard_that_only_a_fix_must_pass_is_another_records_failure() -> None:
+    seen = SeenIn(">=0.30.0", "vllm/widget.py:fit")
+    own = Guard("size < 100", mirrors="vllm.widget:Widget.fit")
+    further_on = Guard("size % 2 == 0", mirrors="vllm.widget:Widget.pair")
+    both = replace(MISSING, seen_in=(seen,), guards=(own, further_on))
+    known = known_with(both)
+    assert fails_next(config(7), known, ()) == ()
+    assert [one.record for one in fails_next(config(201), known, ())] == [MISSING.id]
+    elsewhere = replace(both, seen_in=(SeenIn(">=0.30.0", "vllm/other.py:other"),))
+    assert fails_next(config(7), known_with(elsewhere), ()) != (), "its only guards are its own"
