@@ -6,13 +6,13 @@ Everything that is kept passes :func:`clear` or :func:`pack` first: no secret re
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kvdoctor.data import dataclass, field
 from kvdoctor.errors import KvdoctorError
 from kvdoctor.intake.decode import decode
-from kvdoctor.intake.redact import redact
+from kvdoctor.intake.redact import redact, redact_parts
 
 KEPT_HEAD = 1024 * 1024  # characters of the beginning (the banner) of a longer text
 KEPT_TAIL = 3 * 1024 * 1024  # and of its end (the failure)
@@ -86,14 +86,42 @@ def cleared(value: object) -> object:
 def pack(data: bytes | str, name: str, side: str) -> Packed:
     """An input ready to be stored. The whole text is searched for secrets before any of it is left
     out: half a secret is one too."""
-    text = redact(decode(data).text)[0]
-    size, left_out = len(text), 0
+    parts = decode(data).parts
+    redact_parts(parts)
+    return pack_parts(parts, name, side)
+
+
+def pack_parts(parts: Sequence[str], name: str, side: str) -> Packed:
+    """The same for a text whose secrets are replaced already, in pieces of whole lines."""
+    size, left_out = sum(map(len, parts)), 0
     if size > KEPT_HEAD + KEPT_TAIL:
-        head = text.rfind("\n", 0, KEPT_HEAD) + 1 or KEPT_HEAD
-        tail = text.find("\n", size - KEPT_TAIL) + 1 or size - KEPT_TAIL
-        left_out = tail - head
-        text = text[:head] + "\n" * text.count("\n", head, tail) + text[tail:]
+        text, left_out = _ends(parts, size)
+    else:
+        text = "".join(parts)
     return Packed(clear(name), side, size, left_out, zlib.compress(text.encode("utf-8", "replace")))
+
+
+def _ends(parts: Sequence[str], size: int) -> tuple[str, int]:
+    """Beginning and end of a long text with the line ends of what stood between them, and how many
+    characters that were."""
+    front = "".join(_enough(parts, KEPT_HEAD))
+    back = "".join(reversed(_enough(reversed(parts), KEPT_TAIL)))
+    head = front.rfind("\n", 0, KEPT_HEAD) + 1 or KEPT_HEAD
+    tail = back.find("\n", len(back) - KEPT_TAIL) + 1 or len(back) - KEPT_TAIL
+    lines = sum(part.count("\n") for part in parts)
+    lines -= front.count("\n", 0, head) + back.count("\n", tail)
+    return front[:head] + "\n" * lines + back[tail:], size - (len(back) - tail) - head
+
+
+def _enough(parts: Iterable[str], least: int) -> list[str]:
+    """The first pieces that have so many characters together."""
+    found: list[str] = []
+    for part in parts:
+        found.append(part)
+        least -= len(part)
+        if least <= 0:
+            break
+    return found
 
 
 def unpack(packed: Packed) -> str:

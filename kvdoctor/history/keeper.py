@@ -11,7 +11,7 @@ from concurrent.futures import TimeoutError as LateError
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from kvdoctor.history.keeping import Kept, Raw
+    from kvdoctor.history.keeping import Input, Kept
     from kvdoctor.history.store import Store
     from kvdoctor.report import Report
     from kvdoctor.session import State
@@ -36,25 +36,25 @@ class Keeper:
         self.off = ""
         self.current: Current | None = None
         self._tell = tell
-        self._inputs: tuple[Raw, ...] = ()
+        self._inputs: tuple[Input, ...] = ()
         self._changed = False
         self._store: Store | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="history")
 
     # -- what the screen does -------------------------------------------------------------------
 
-    def began(self, inputs: Sequence[Raw]) -> None:
+    def began(self, inputs: Sequence[Input]) -> None:
         """A new text was read: it is a new entry."""
         self.current = None
         self._inputs = tuple(inputs)
         self._changed = True
 
-    def joined(self, inputs: Sequence[Raw]) -> None:
+    def joined(self, inputs: Sequence[Input]) -> None:
         """The other side's text joins the current entry."""
         self._inputs = (*self._inputs, *inputs)
         self._changed = True
 
-    def resumed(self, number: int, inputs: Sequence[Raw]) -> None:
+    def resumed(self, number: int, inputs: Sequence[Input]) -> None:
         """An entry was opened; what happens now changes it."""
         self.current = Current(number)
         self._inputs = tuple(inputs)
@@ -129,7 +129,7 @@ class Keeper:
 
 
 def _write(
-    store: Store, current: Current, state: State, shown: Report, inputs: tuple[Raw, ...] | None
+    store: Store, current: Current, state: State, shown: Report, inputs: tuple[Input, ...] | None
 ) -> None:
     from kvdoctor.history.keeping import kept, packed
 

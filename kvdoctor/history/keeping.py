@@ -27,6 +27,9 @@ class Raw(NamedTuple):
     data: bytes | str
 
 
+Input = Raw | Packed
+
+
 class Kept(NamedTuple):
     """What an entry holds beside its inputs."""
 
@@ -69,12 +72,14 @@ def _ends(releases: Sequence[str]) -> Sequence[str]:
     return releases if len(releases) < 2 else (releases[0], releases[-1])
 
 
-def packed(inputs: Sequence[Raw]) -> tuple[Packed, ...]:
+def packed(inputs: Sequence[Input]) -> tuple[Packed, ...]:
     """Inputs ready to be stored: secrets replaced, compressed, cut where they are too long."""
-    return tuple(pack(one.data, one.name, one.side) for one in inputs)
+    return tuple(
+        one if isinstance(one, Packed) else pack(one.data, one.name, one.side) for one in inputs
+    )
 
 
-def save(store: Store, state: State, shown: Report, inputs: Sequence[Raw]) -> int:
+def save(store: Store, state: State, shown: Report, inputs: Sequence[Input]) -> int:
     """One finished diagnosis as a new entry; returns its id. Raises HistoryError."""
     return store.add(*kept(state, shown), packed(inputs))
 

@@ -5,7 +5,7 @@ Importing the package costs nothing; what reads a text is imported with the firs
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,15 +23,17 @@ def read(
     wrappers: Sequence[Wrapper] = (),
     fingerprints: Fingerprints | None = None,
     knowledge: Reading | None = None,
+    keep: Callable[[Sequence[str]], object] | None = None,
 ) -> Paste:
     """One input taken apart: lines, failures, records, release.
 
     ``data`` is a text or the bytes of one, compressed or not. ``knowledge`` (or ``wrappers`` and
     ``fingerprints`` one by one) brings in what vLLM writes: which messages quote the root message,
-    and which release has which line."""
+    and which release has which line. ``keep`` is given the text, free of escapes and secrets, in
+    pieces of whole lines, before it is taken apart."""
     from kvdoctor.intake.reading import read_paste
 
     if knowledge is not None:
         wrappers = (*knowledge.wrappers, *wrappers)
         fingerprints = fingerprints or knowledge.fingerprints
-    return read_paste(data, name, wrappers, fingerprints)
+    return read_paste(data, name, wrappers, fingerprints, keep)

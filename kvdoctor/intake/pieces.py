@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import AnyStr
 
 SIZE = 1 << 16  # characters of a piece, and what is left of its last line
+LARGE = 1 << 22  # characters of a text whose room is worth giving back at once
 
 
 def cut(text: AnyStr, newline: AnyStr) -> Iterator[AnyStr]:
@@ -72,9 +73,24 @@ class Pieces:
         """The lines, without one behind the last line end. Gives the pieces up one by one."""
         rows: list[str] = []
         rest = ""
+        large = sum(map(len, self.parts)) >= LARGE
         self.parts.reverse()
         while self.parts:
             lines = (rest + self.parts.pop()).split("\n")
             rest = lines.pop()
             rows += lines
-        return [*rows, rest] if rest else rows
+        if rest:
+            rows.append(rest)
+        if large:
+            _give_back()
+        return rows
+
+
+def _give_back() -> None:
+    """Have the C library return the room of the pieces: nothing else would fit into it."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).malloc_trim(0)
+    except (ImportError, AttributeError, OSError, TypeError):
+        pass  # only the GNU library keeps the room

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kvdoctor.intake.decode import decode
 from kvdoctor.intake.found import Stream
@@ -22,10 +22,13 @@ def read_paste(
     name: str,
     wrappers: Sequence[Wrapper],
     fingerprints: Fingerprints | None,
+    keep: Callable[[Sequence[str]], object] | None,
 ) -> Paste:
     """See :func:`kvdoctor.intake.read`."""
     decoded = decode(data)
     redacted = redact_parts(decoded.parts)
+    if keep is not None:
+        keep(decoded.parts)
     laid = lay(Pieces(decoded.parts))
     streams = _streams(laid)
     for stream in streams:

@@ -33,6 +33,7 @@ from kvdoctor.ui.touring import Touring
 if TYPE_CHECKING:
     from textual.timer import Timer
 
+    from kvdoctor.history.entry import Packed
     from kvdoctor.knowledge import Knowledge
     from kvdoctor.report import Report
     from kvdoctor.session import State
@@ -193,32 +194,48 @@ class KvdoctorApp(Actions, Remembering, Touring, App[int]):
 
         self.call_from_thread(mount)  # type: ignore[arg-type]
 
-    @work(thread=True, exclusive=True, group="read")
     def read_inputs(self, pending: tuple[Pending, ...]) -> None:
-        """Take the inputs apart and match them, away from the event loop."""
+        """Take the inputs apart and match them, away from the event loop. The worker is not given
+        them: it would describe itself by all of their text, and outlive it."""
+        self.pending = pending
+        self._read_pending()
+
+    @work(thread=True, exclusive=True, group="read")
+    def _read_pending(self) -> None:
+        pending, self.pending = self.pending, ()
+        if not pending:
+            return
         self.call_from_thread(self.say, "reading…" if not self.ascii_only else "reading...")
         self.furnish()
+        inputs: list[Packed] = []
         joined = self._adding_side and self.state.read is not None
         try:
-            fresh = self._read(pending)
+            fresh = self._read(pending, inputs)
         except Exception as error:  # whatever the text holds, the screen stays
             self.call_from_thread(self.say, f"could not be read: {error!r}", True)
             return
         finally:
             self._adding_side = False
-        self.pending = ()  # the text as it came is not needed any more
-        self.remember_inputs(pending, joined=joined)
+        self.remember_inputs(inputs, joined=joined)
         gc.freeze()  # a long log is many objects: no later collection need look at them again
         self.call_from_thread(self.take, fresh)
 
-    def _read(self, pending: tuple[Pending, ...]) -> State:
+    def _read(self, pending: tuple[Pending, ...], inputs: list[Packed]) -> State:
         from kvdoctor import session
         from kvdoctor.intake import read
         from kvdoctor.report import Source
 
         knowledge = self.knowledge
         sources = [
-            Source(read(one.data, one.name, knowledge=knowledge.reading), one.side)
+            Source(
+                read(
+                    one.data,
+                    one.name,
+                    knowledge=knowledge.reading,
+                    keep=self.remembering(one, inputs),
+                ),
+                one.side,
+            )
             for one in pending
         ]
         fresh = self.state

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -10,6 +10,7 @@ from textual import work
 if TYPE_CHECKING:
     from textual.app import App
 
+    from kvdoctor.history.entry import Packed
     from kvdoctor.history.keeper import Keeper
     from kvdoctor.report import Report
     from kvdoctor.session import State
@@ -40,14 +41,22 @@ class Remembering(Base):
             self.keeper = Keeper(lambda text: self.call_from_thread(self._app.say, text, True))
         return self.keeper
 
-    def remember_inputs(self, pending: Sequence[Pending], *, joined: bool) -> None:
+    def remembering(
+        self, one: Pending, inputs: list[Packed]
+    ) -> Callable[[Sequence[str]], None] | None:
+        """What packs a text for the history while it is read, so that neither the text as it came
+        need be kept nor read again; None when nothing is kept."""
+        if not self.remember or self._app.touring:
+            return None
+        from kvdoctor.history.entry import pack_parts
+
+        return lambda parts: inputs.append(pack_parts(parts, one.name, one.side))
+
+    def remember_inputs(self, inputs: Sequence[Packed], *, joined: bool) -> None:
         """A new text, or the other side's, was read: it belongs to the entry from now on."""
         keeper = self._keeping()
         if keeper is None or self._app.touring:
             return
-        from kvdoctor.history.keeping import Raw
-
-        inputs = [Raw(one.name, one.side, one.data) for one in pending]
         if joined:
             keeper.joined(inputs)
         else:
