@@ -103,6 +103,24 @@ def test_other_sites_and_other_names_are_turned_away(served: Served) -> None:
         assert served.get("/ws", **headers)[0] == 403, "a socket needs our own page"
 
 
+@needs_extra
+@pytest.mark.parametrize(
+    ("url", "port", "host"),
+    [
+        ("http://127.0.0.1:80", 80, "127.0.0.1"),
+        ("http://127.0.0.1:80", 80, "localhost"),
+        ("https://vllm.example:443", 8765, "vllm.example"),
+        ("https://vllm.example", 8765, "vllm.example"),
+        ("http://vllm.example:8080", 8080, "vllm.example:8080"),
+    ],
+)
+def test_a_browser_leaves_the_usual_port_out(url: str, port: int, host: str) -> None:
+    from kvdoctor.serving import Door
+
+    door = Door(url, port)
+    assert host in door.places and f"{url.partition(':')[0]}://{host}" in door.origins
+
+
 @asynccontextmanager
 async def opened(served: Served) -> AsyncIterator[Page]:
     """A page, without a browser."""
@@ -212,6 +230,26 @@ async def test_a_page_that_is_closed_leaves_no_process_and_no_more_than_agreed_a
     finally:
         served.kill()
         served.communicate(timeout=20)
+
+
+@needs_extra
+@pytest.mark.parametrize("end", ["page", "server"])
+async def test_a_process_that_does_not_answer_is_ended_with_its_page(
+    served: Served, end: str
+) -> None:
+    async with opened(served) as page:
+        await page.wait_for("Paste a vLLM log")
+        (behind,) = children(served.pid)
+        os.kill(behind, signal.SIGSTOP)
+        if end == "server":
+            served.terminate()
+            await page.end()
+    until = time.monotonic() + 30
+    while is_alive(behind):
+        assert time.monotonic() < until, "an orphan"
+        await asyncio.sleep(0.1)
+    if end == "server":
+        assert served.wait(20) == 0
 
 
 @needs_extra

@@ -41,6 +41,9 @@ def application(door: Door, pages: Pages) -> Any:
     async def end_pages(_: Any) -> None:
         pages.end()
 
+    async def ended_pages(_: Any) -> None:
+        await pages.ended()
+
     made = web.Application(middlewares=[guarded])
     made.router.add_get("/", index)
     made.router.add_get("/ws", pages.page)
@@ -48,6 +51,7 @@ def application(door: Door, pages: Pages) -> Any:
     made.router.add_static("/static", OURS)
     made.router.add_static("/terminal", TERMINAL)
     made.on_shutdown.append(end_pages)
+    made.on_cleanup.append(ended_pages)
     return made
 
 

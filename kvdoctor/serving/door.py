@@ -33,6 +33,8 @@ class Door:
         self.places = {parts.netloc.lower()}
         if parts.hostname in ("127.0.0.1", "localhost", "::1"):
             self.places |= {f"{name}:{port}" for name in LOCAL}
+        usual = ":443" if parts.scheme == "https" else ":80"  # left out by browsers
+        self.places |= {one.removesuffix(usual) for one in self.places}
         self.origins = {f"{parts.scheme}://{one}" for one in self.places}
         self.token = secrets.token_urlsafe(32) if locked else ""
         self._cookie = f"kvdoctor-{port}"  # a cookie is sent to every port of a host

@@ -80,21 +80,24 @@ class Behind(AppService):  # type: ignore[misc]
         await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
         with contextlib.suppress(asyncio.TimeoutError, OSError, RuntimeError):
             await asyncio.wait_for(self.send_meta({"type": "quit"}), LEAVING_SECONDS)
+        patience = LEAVING_SECONDS
         if task is not None:
-            await asyncio.wait({task}, timeout=LEAVING_SECONDS)
+            await asyncio.wait({task}, timeout=patience)
+            patience = LEAVING_SECONDS if task.done() else 0.0
             task.cancel()
             await asyncio.wait({task})
-        await _ended(process)
+        await _ended(process, patience)
 
 
-async def _ended(process: Any) -> None:
-    """What it still writes is read: on a full pipe it could not leave."""
-    for seconds in (LEAVING_SECONDS, LEAVING_SECONDS, 0.0):
-        with contextlib.suppress(asyncio.TimeoutError, OSError, ValueError):
-            await asyncio.wait_for(process.communicate(), max(seconds, 0.1))
-            return
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
+async def _ended(process: Any, patience: float) -> None:
+    """Read what it still writes (on a full pipe it could not leave), then kill it."""
+    with contextlib.suppress(asyncio.TimeoutError, OSError, ValueError):
+        await asyncio.wait_for(process.communicate(), patience)
+        return
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    with contextlib.suppress(asyncio.TimeoutError, OSError, ValueError):
+        await asyncio.wait_for(process.communicate(), LEAVING_SECONDS)
 
 
 class Pages:
@@ -103,8 +106,9 @@ class Pages:
     def __init__(self, command: Sequence[str], most: int) -> None:
         self.command = tuple(command)
         self.most = most
-        self._open: set[asyncio.Task[Any]] = set()
-        self._leaving: set[asyncio.Task[Any]] = set()
+        self._open: set[Behind] = set()
+        self._answering: set[asyncio.Task[Any]] = set()
+        self._leaving: set[asyncio.Task[None]] = set()
         self._downloads = DownloadManager()
 
     @property
@@ -124,22 +128,28 @@ class Pages:
 
     def end(self) -> None:
         """End every page: each ends its kvdoctor."""
-        for task in self._open:
+        for task in self._answering:
             task.cancel()
+
+    async def ended(self) -> None:
+        """Wait until the last of them is gone: a few seconds at most."""
+        if self._leaving:
+            await asyncio.wait(self._leaving)
 
     async def page(self, request: Any) -> Any:
         """The socket of a page, for as long as it is open."""
         socket = web.WebSocketResponse(heartbeat=HEARTBEAT_SECONDS, max_msg_size=MOST_BYTES)
         await socket.prepare(request)
-        task = asyncio.current_task()
-        if task is None or not await self.has_room():
+        if not await self.has_room():
             await socket.close(code=WSCloseCode.TRY_AGAIN_LATER, message=self.refusal.encode())
             return socket
-        self._open.add(task)
         behind = Behind(
             self.command, write_bytes=socket.send_bytes, write_str=socket.send_str,
             close=socket.close, download_manager=self._downloads,
         )  # fmt: skip
+        task = asyncio.current_task()
+        self._open.add(behind)
+        self._answering |= {task} if task is not None else set()
         try:
             await behind.start(_cells(request.query, "width", 80), _cells(request.query, "height"))
             async for message in socket:
@@ -150,13 +160,23 @@ class Pages:
         except ConnectionError:
             pass  # the browser is gone
         finally:
-            self._leaving.add(task)
+            self._answering.discard(task)
+            await asyncio.shield(self._left(behind))
+        return socket
+
+    def _left(self, behind: Behind) -> asyncio.Task[None]:
+        """End the process in a task of its own: nothing that ends the page may cut it short."""
+
+        async def leave() -> None:
             try:
                 await behind.stop()
             finally:
-                self._open.discard(task)
-                self._leaving.discard(task)
-        return socket
+                self._open.discard(behind)
+
+        leaving = asyncio.get_running_loop().create_task(leave())
+        self._leaving.add(leaving)
+        leaving.add_done_callback(self._leaving.discard)
+        return leaving
 
     async def download(self, request: Any) -> Any:
         """A file that a kvdoctor hands to its page, once."""
