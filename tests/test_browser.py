@@ -69,6 +69,23 @@ def _width(tab: Tab) -> int:
     return int([one[1]["width"] for one in tab.sent if one[0] == "resize"][-1])
 
 
+async def test_a_note_is_a_download_and_on_the_clipboard(tmp_path: Path) -> None:
+    async with page(tmp_path, "--decode", str(LOG)) as (served, one, tab):
+        folder = tmp_path / "downloads"
+        await one.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+        await tab.wait_for("never smaller")
+        await tab.press("C")
+        await tab.wait_for("Copy what?")
+        await tab.press("p")
+        await tab.wait_for("offered to the browser")
+        await tab.until(lambda: bool(list(folder.glob("kvdoctor-*-plain.txt"))), "a download")
+        (file,) = folder.glob("kvdoctor-*-plain.txt")
+        note = file.read_text(encoding="utf-8")
+        assert FIX in note
+        assert await tab.clipboard() == note
+        assert not list(served.state.rglob("notes/*"))
+
+
 async def test_a_pasted_and_a_dropped_log_are_diagnosed(tmp_path: Path) -> None:
     async with page(tmp_path) as (_, one, tab):
         await tab.wait_for("drop a file")

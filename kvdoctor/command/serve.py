@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kvdoctor.command.registry import Commands
 
 PORT = 8765
-PAGES = 4  # about 100 MB each
+PAGES = 4  # some 60 MB each, more with a long log
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - recognised, to ask for a name instead
 
