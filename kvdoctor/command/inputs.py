@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 
 def tell(text: str) -> None:
-    """A problem, on stderr; nothing in it acts on the terminal."""
+    """A problem, on stderr; nothing in it acts on the terminal, and no secret of what it quotes
+    is shown."""
+    from kvdoctor.intake.redact import redact
     from kvdoctor.terminal import clean
 
-    print(f"kvdoctor: {clean(text)}", file=sys.stderr)
+    print(f"kvdoctor: {redact(clean(text))[0]}", file=sys.stderr)
 
 
 def load_knowledge(folders: Sequence[str]) -> Knowledge:

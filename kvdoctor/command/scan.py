@@ -113,7 +113,11 @@ def _open(options: argparse.Namespace, found: ScanResult, knowledge: Knowledge) 
     file = next(one for one in found.files if one.file == row.first.file)
     head, excerpt = file.head.encode(), row.excerpt.encode()
     if options.out:
-        Path(options.out).write_bytes(joined(head, excerpt))
+        from kvdoctor.intake.decode import decode
+        from kvdoctor.intake.redact import redact
+
+        text, _ = redact(decode(joined(head, excerpt)).text)
+        Path(options.out).write_text(text, encoding="utf-8", newline="")
         print(f"{options.out}: open it with kvdoctor {options.out}")
         return FOUND
     shown = opened(head, excerpt, f"{row.first.file}:{row.first.line}", knowledge,

@@ -25,8 +25,7 @@ SEAM = 24  # characters on each side of a line end in which a mark may be broken
 
 # What terminals, pagers, mail and log runtimes break at.
 _USUAL = frozenset(
-    {72, 76, 78, 79, 80, 100, 110, 119, 120, 128, 132, 140, 150, 158, 160, 180, 200, 220, 240, 250,
-     256, 300, 400, 500, 512, 1000, 1024, 2000, 2048, 4096, 8192, 16384}
+    {72, 80, 100, 120, 132, 160, 200, 240, 256, 512, 1000, 1024, 2000, 2048, 4096, 8192, 16384}
 )  # fmt: skip
 _BLANK = " \t\r"
 _BORDERS = "│┃║|"
@@ -79,6 +78,13 @@ class Chain:
     def crossed(self, first: int, end: int) -> bool:
         """Whether ``joined[first:end]`` stands on more than one row."""
         return any(first < at < end for at, *_ in self.pieces)
+
+    def padded(self, first: int, end: int) -> int:
+        """``end``, or the line end before it behind the padding that ends every such value."""
+        for at, *_ in self.pieces:
+            if first < at < end and self.joined[at - 1] == "=" and self.joined[at] != "=":
+                return at
+        return end
 
     def places(self, first: int, end: int) -> list[tuple[int, int, int]]:
         """The pieces of rows in which ``joined[first:end]`` stands: row, first, last+1."""

@@ -125,7 +125,7 @@ class Redactor:
         near = "\n".join(broken.at_seam(rows, at) for at in ends).encode("utf-8", "replace").lower()
         marked = marked | {ends[one] for one in _rows_with(near, _MARKS)}
         for chain in broken.chains(rows, widths, sorted(marked.union(broken.parted(rows)))):
-            self._edit(rows, chain, _crossing(chain))
+            self._join(rows, chain)
         for row in marked:
             if "\\n" in rows[row] or "#012" in rows[row]:
                 rows[row] = self._mended_escapes(rows[row])
@@ -138,9 +138,26 @@ class Redactor:
             return row
         widths, _ = broken.seams(inner)
         for chain in broken.chains(inner, widths, range(len(inner))):
-            self._edit(inner, chain, _crossing(chain))
+            self._join(inner, chain)
         parts[::2] = inner
         return "".join(parts)
+
+    def _join(self, rows: list[str], chain: Chain) -> None:
+        """Replace the secrets of a chain that a line end parts. What stands alone on one of its
+        rows goes as well: what names it may be taken for the rest of the secret before."""
+        spans = _crossing(chain)
+        if not spans:
+            return
+        alone = []
+        for at, row, first, end in chain.pieces:
+            for marks, pattern in GROUPS:
+                if any(mark in rows[row].lower() for mark in marks):
+                    alone += [
+                        (at + max(start, first) - first, at + min(stop, end) - first)
+                        for start, stop in _secrets(pattern, rows[row])
+                        if start < end and stop > first
+                    ]
+        self._edit(rows, chain, _merged(spans + alone))
 
     def _edit(self, rows: list[str], chain: Chain, spans: Iterable[tuple[int, int]]) -> None:
         """Replace ``spans`` of a chain in the rows that they stand on."""
@@ -261,10 +278,16 @@ def _crossing(chain: Chain) -> list[tuple[int, int]]:
     for marks, pattern in GROUPS:
         if any(mark in low for mark in marks):
             for begin, start, end in _matches(pattern, chain.joined):
+                end = chain.padded(start, end)
                 if chain.crossed(begin, end):
                     found.append((start, end))
+    return _merged(found)
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """``spans`` in order, those that overlap as one."""
     merged: list[tuple[int, int]] = []
-    for start, end in sorted(found):
+    for start, end in sorted(spans):
         if merged and start < merged[-1][1]:
             merged[-1] = merged[-1][0], max(end, merged[-1][1])
         else:

@@ -92,4 +92,6 @@ def _told(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
         return work()
     except KvdoctorError as error:
-        raise ToolError(str(error)) from error
+        from kvdoctor.intake.redact import redact
+
+        raise ToolError(redact(str(error))[0]) from error
