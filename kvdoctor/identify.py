@@ -34,6 +34,8 @@ from kvdoctor.text.template import Hit
 PARTICULAR = 0.005  # by so much an entry that asks for more wins over a general one
 SURE_LITERALS = 40  # characters of fixed text that name a site although the file is another one
 STRONG_LITERALS = 20  # characters of fixed text that identify a message on their own
+LEAST_CODE = 12  # characters of a printed line by which a part of a statement is known
+ASSERT = "assert"
 MOST_GUESSES = 4
 NOTED_LEVELS = frozenset({"WARNING", "ERROR", "CRITICAL", "FATAL", "PANIC"})
 BAD_LEVELS = frozenset({"ERROR", "CRITICAL", "FATAL", "PANIC"})
@@ -67,8 +69,8 @@ class Identifier:
         return self._failures[key]
 
     def _identified(self, failure: Failure) -> Identity | None:
-        claims = self._claims_on(failure)
         site = self._site_of(failure)
+        claims = self._claims_on(failure, site.code if site is not None else "")
         owner = owner_of(failure)
         in_vllm = [frame for frame in failure.frames if frame.module.startswith("vllm/")]
         vllm_frame = in_vllm[-1] if in_vllm else None
@@ -94,7 +96,8 @@ class Identifier:
             return at_site(base, site, failure)
         return self._unknown(base, failure, vllm_frame is not None)
 
-    def _claims_on(self, failure: Failure) -> list[Claim]:
+    def _claims_on(self, failure: Failure, condition: str) -> list[Claim]:
+        """Records that fit; ``condition`` is the whole one of the bare assert that failed."""
         claims: list[Claim] = []
         for record, entry, hit in self._knowledge.claims(failure.message):
             score = self._score(record, entry, hit, failure)
@@ -103,7 +106,7 @@ class Identifier:
                 if evidence is not None:
                     claims.append(Claim(record, entry, hit, score, evidence))
         for record, entry in self._knowledge.frame_claims(_frame_key(failure)):
-            if _class_fits(entry, failure) and _code_fits(entry, failure):
+            if _class_fits(entry, failure) and _code_fits(entry, failure, condition):
                 evidence = self._before(entry)
                 if evidence is not None:
                     claims.append(Claim(record, entry, None, 0.95, evidence))
@@ -352,15 +355,31 @@ def _class_fits(entry: Identify, failure: Failure) -> bool:
     return wanted in (short_name(failure.exception), short_name(failure.raised))
 
 
-def _code_fits(entry: Identify, failure: Failure) -> bool:
-    if not entry.code:
+def _code_fits(entry: Identify, failure: Failure, condition: str) -> bool:
+    """Whether the innermost frame shows the entry's code. Of an assert over several lines each
+    Python prints another part (its head, one line of the condition, all of the condition), so the
+    ``condition`` of the site that stands at that line decides where the catalogue has one."""
+    told = squeezed(failure.frames[-1].code) if failure.frames else ""
+    wanted = squeezed(entry.code)
+    if not wanted or not told or wanted in told:
         return True
-    code = failure.frames[-1].code if failure.frames else ""
-    return (
-        not code
-        or squeezed(entry.code) in squeezed(code)
-        or (len(squeezed(code)) >= 12 and squeezed(entry.code).startswith(squeezed(code)))
-    )
+    if len(told) >= LEAST_CODE and wanted.startswith(told):
+        return True
+    if not wanted.startswith(ASSERT) or short_name(failure.exception) != "AssertionError":
+        return False
+    asked, told = _condition(wanted), _condition(told)
+    if condition:
+        return asked in condition or condition in asked
+    return not told or asked in told or (len(told) >= LEAST_CODE and told in asked)
+
+
+def _condition(code: str) -> str:
+    """The condition of an assert without the keyword, the parentheses around it and its message;
+    ``code`` has no white space."""
+    inner = code.removeprefix(ASSERT)
+    if inner.startswith("(") and (inner.endswith(")") or ")" not in inner):
+        inner = inner[1:].removesuffix(")")
+    return inner
 
 
 def _has_frame(failure: Failure, wanted: str) -> bool:

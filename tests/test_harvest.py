@@ -74,6 +74,8 @@ def wordings(text: str) -> tuple[str, ...]:
          "failed {request_id} after {seconds}s"),
         ("logger.warning_once('50%% of {x} is 100%')", "50%% of {{x}} is 100%"),
         ("logger.warning('50%% of %s', total)", "50% of {total}"),
+        ("logger.error(msg=f'no block {block}')", "no block {block}"),
+        ("raise HTTPException(400, f'unknown model {name}')", "unknown model {name}"),
     ],
 )  # fmt: skip
 def test_a_message_becomes_a_template_with_named_holes(source: str, template: str) -> None:
@@ -198,6 +200,54 @@ def test_log_calls_below_warning_are_heads_but_no_sites() -> None:
     found = facts("logger.info('started with %s', x)\nlogger.debug('detail')")
     assert not found.sites
     assert [(one.line, one.prefix) for one in found.heads] == [(1, "startedwith"), (2, "detail")]
+
+
+@pytest.mark.parametrize(
+    ("source", "category", "template"),
+    [
+        ("warnings.warn(f'{name} goes away', DeprecationWarning, stacklevel=2)",
+         "DeprecationWarning", "{name} goes away"),
+        ("warnings.warn('nothing is kept here', stacklevel=2)", "UserWarning",
+         "nothing is kept here"),
+        ("warn(message='nothing is kept here', category=FutureWarning)", "FutureWarning",
+         "nothing is kept here"),
+        ("warnings.warn(RuntimeWarning('nothing is kept here'))", "RuntimeWarning",
+         "nothing is kept here"),
+    ],
+)  # fmt: skip
+def test_a_warning_is_a_site_with_its_category(source: str, category: str, template: str) -> None:
+    site = only(source)
+    assert (site.kind, site.exception, site.wordings) == ("warning", category, (template,))
+
+
+def test_a_parser_that_refuses_ends_the_process() -> None:
+    site = only("self.parser.error(f'bad value: {value}')")
+    assert (site.kind, site.exception) == ("raise", "SystemExit")
+    assert site.wordings == ("bad value: {value}",)
+    assert facts("self.client.error('bad value of it')").sites == []
+
+
+def test_a_level_that_is_chosen_at_run_time_is_the_worse_one() -> None:
+    chosen = "logger.log(logging.ERROR if bad else logging.INFO, 'block %d is gone', block)"
+    assert (only(chosen).level, only(chosen).wordings) == ("ERROR", ("block {block} is gone",))
+    named = only("""
+        def tell(bad, block):
+            say = logger.error if bad else logger.info
+            say("block %d is gone", block)
+    """)
+    assert (named.level, named.wordings) == ("ERROR", ("block {block} is gone",))
+    quiet = facts("def tell(bad):\n    say = print if bad else len\n    say('block is gone')\n")
+    assert quiet.sites == []
+
+
+def test_a_text_that_only_joins_others_says_what_they_say() -> None:
+    found = wordings("""
+        def check(a):
+            head = "block size differs"
+            tail = f"expected {a}" if a else "expected any"
+            raise ValueError(f"{head}: {tail}")
+    """)
+    assert found == ("block size differs: expected {a}", "block size differs: expected any")
 
 
 def test_the_function_is_qualified() -> None:

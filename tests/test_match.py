@@ -145,3 +145,47 @@ def test_findings_of_two_logs_have_one_root_cause_between_them() -> None:
 def test_a_message_that_was_cut_off_is_still_that_message(cutoff: int) -> None:
     (one,) = found(LOG[:cutoff] + "\n")
     assert one.record == WIDGET.id
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        ("assert (",),  # its first line, up to Python 3.10
+        ("local_widget_count <= widget_limit * block_size",),  # the line of the condition
+        ("assert (", "local_widget_count <= widget_limit * block_size", "), widget"),  # from 3.13
+    ],
+)
+def test_an_assert_over_several_lines_is_known_by_whichever_of_them_is_printed(
+    printed: tuple[str, ...],
+) -> None:
+    entry = Identify(
+        "",
+        exception="AssertionError",
+        frame="vllm/widget.py:compare",
+        code="assert (local_widget_count <= widget_limit * block_size)",
+    )
+    known = known_with(replace(WIDGET, identify=(entry,)))
+    lines = [
+        "Traceback (most recent call last):",
+        '  File "/opt/venv/lib/python3.12/site-packages/vllm/widget.py", line 10, in compare',
+        *(f"    {one}" for one in printed),
+        "AssertionError",
+    ]
+    assert [one.record for one in found("\n".join(lines) + "\n", known)] == [WIDGET.id]
+
+
+def test_another_assert_of_the_same_function_is_not_the_record_s() -> None:
+    entry = Identify(
+        "",
+        exception="AssertionError",
+        frame="vllm/widget.py:compare",
+        code="assert (local_widget_count <= widget_limit * block_size)",
+    )
+    known = known_with(replace(WIDGET, identify=(entry,)))
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "/opt/venv/lib/python3.12/site-packages/vllm/widget.py", line 12, in compare\n'
+        "    assert widget.name in known_widgets\n"
+        "AssertionError\n"
+    )
+    assert [one.record for one in found(text, known)] == [None]

@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 HASH = 5  # characters of one hash in places.txt
-KINDS = {"r": "raise", "a": "assert", "l": "log"}
+KINDS = {"r": "raise", "a": "assert", "l": "log", "w": "warning"}
+FAILS = frozenset({"raise", "assert"})  # kinds that stand behind an exception
+REFUSED = frozenset({"SystemExit", "ArgumentTypeError", "ArgumentError"})  # of a command line
 _LEVELS = frozenset({"ERROR", "WARNING", "CRITICAL", "FATAL", "INFO", "DEBUG"})
 
 
@@ -192,7 +194,13 @@ class Sites:
         said: tuple[SiteHit, ...] = ()
         if failure.message.strip():
             said = self.by_message(failure.message, exception, candidates=candidates)
-            said = tuple(one for one in said if one.kind != "log")
+            said = tuple(one for one in said if one.kind in FAILS)
+        if failure.form == "argparse":
+            # printed by the parser itself; any other class says the same words by chance
+            said = tuple(
+                one for one in said if one.exception in REFUSED or one.literal_chars >= MANY
+            )
+            said = tuple(sorted(said, key=lambda one: one.exception not in REFUSED))
         if failure.frames and failure.form not in ("pydantic", "argparse"):
             return self._of_frame(failure.frames[-1], said, exception, candidates, failure.form)
         inside = failure.form == "pydantic"  # only the configuration's own checks come so
@@ -209,7 +217,7 @@ class Sites:
         if not frame.module.startswith("vllm/"):
             return None
         seen = self.by_frame(frame.module, frame.line, frame.function, frame.code, candidates)
-        seen = tuple(one for one in seen if one.kind != "log")
+        seen = tuple(one for one in seen if one.kind in FAILS)
         both = [(two.score, one.score, joined(one, two)) for two in seen for one in said
                 if one.id == two.id]  # fmt: skip
         if both:

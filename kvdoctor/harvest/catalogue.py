@@ -24,7 +24,7 @@ from kvdoctor.harvest.sources import Source
 from kvdoctor.text.gramindex import PatternIndex
 
 FORMAT = 1
-_LETTERS = {"raise": "r", "assert": "a", "log": "l"}
+_LETTERS = {"raise": "r", "assert": "a", "log": "l", "warning": "w"}
 
 
 class Collector:

@@ -13,7 +13,7 @@ from kvdoctor.harvest.scope import FunctionNode, Locals, Names, own_nodes
 from kvdoctor.harvest.wording import (
     Hole,
     Parts,
-    fill_percent,
+    filled,
     hole_name,
     literal_size,
     template_of,
@@ -33,6 +33,7 @@ _LEVELS = {
 }
 _LOGGERS = frozenset({"logger", "_logger", "log", "logging", "LOGGER", "LOG", "init_logger"})
 _SITE_LEVELS = frozenset({"ERROR", "WARNING", "CRITICAL"})
+_SEVERITY = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _BUILTIN = frozenset(
     name
     for name, value in vars(builtins).items()
@@ -137,10 +138,23 @@ class _Reader:
         elif isinstance(node, ast.Assert):
             self._assert(node, scope, path)
         elif isinstance(node, ast.Call) and id(node) not in known:
-            if isinstance(node.func, ast.Attribute) and _is_logger(node.func.value):
-                self._log(node, node.func.attr, scope, path)
-            elif _class_name(node.func).endswith(("Error", "Exception")):
-                self._made(node, scope, path)
+            self._call(node, scope, path)
+
+    def _call(self, node: ast.Call, scope: Locals, path: str) -> None:
+        name = _class_name(node.func)
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if owner is not None and _is_logger(owner):
+            self._log(node, name, scope, path)
+        elif name == "warn" and (owner is None or _class_name(owner) == "warnings"):
+            self._warning(node, scope, path)
+        elif name == "error" and owner is not None and _is_parser(owner):
+            self._refused(node, scope, path)
+        elif name.endswith(("Error", "Exception")):
+            self._made(node, scope, path)
+        elif owner is None:
+            method = _worst_method(scope.value_of(name))
+            if method:
+                self._log(node, method, scope, path)
 
     def _raise(
         self, node: ast.Raise, made: ast.expr, scope: Locals, path: str, known: set[int]
@@ -171,11 +185,32 @@ class _Reader:
         last = node.test.end_lineno or node.lineno
         self._site("assert", "AssertionError", "", wordings, code, path, node, last, None)
 
+    def _warning(self, node: ast.Call, scope: Locals, path: str) -> None:
+        """A call of ``warnings.warn``: Python prints its file, line and category."""
+        given = {one.arg: one.value for one in node.keywords if one.arg}
+        message = node.args[0] if node.args else given.get("message")
+        kind = node.args[1] if len(node.args) > 1 else given.get("category")
+        if message is None:
+            return
+        if isinstance(message, ast.Call) and _is_class(_class_name(message.func)):
+            kind, message = message.func, message.args[0] if message.args else message
+        category = _class_name(kind) if kind is not None else ""
+        wordings = _templates(scope.texts(message) or [])
+        if wordings:
+            category = category if category.endswith("Warning") else "UserWarning"
+            self._site("warning", category, "", wordings, "", path, node, node.lineno, None)
+
+    def _refused(self, node: ast.Call, scope: Locals, path: str) -> None:
+        """``parser.error(text)``: the usage, the text, and the end of the process."""
+        wordings = _templates((scope.texts(node.args[0]) if node.args else None) or [])
+        if wordings:
+            self._site("raise", "SystemExit", "", wordings, "", path, node, node.lineno, None)
+
     def _log(self, node: ast.Call, method: str, scope: Locals, path: str) -> None:
         level = _LEVELS.get(method.removesuffix("_once"), "")
-        arguments = node.args
+        arguments = node.args or [one.value for one in node.keywords if one.arg == "msg"]
         if method == "log" and len(arguments) > 1:
-            level = hole_name(arguments[0]).upper()
+            level = _worst_level(arguments[0])
             arguments = arguments[1:]
         if not level or not arguments:
             return
@@ -184,7 +219,7 @@ class _Reader:
         if len(values) == 1 and isinstance(values[0], ast.Dict):
             values = []
         if values or any("%(" in part for one in found for part in one if isinstance(part, str)):
-            found = [fill_percent(one, values) for one in found]
+            found = [made for one in found for made in filled(one, values, scope.resolve)]
         self.facts.heads.append(Head(node.lineno, _prefix(found)))
         if level in _SITE_LEVELS:
             wordings = _templates(found)
@@ -203,8 +238,10 @@ class _Reader:
         made: Made | None,
     ) -> None:
         texts = [self.lines.text(number) for number in range(node.lineno, last + 1)]
-        whole = bare(self.lines.segment(node))
-        hashes = dict.fromkeys(short_hash(text) for text in [*texts, whole] if len(text) > 3)
+        texts.append(bare(self.lines.segment(node)))
+        if isinstance(node, ast.Assert):  # from Python 3.13 on all lines of the condition
+            texts.append(bare(self.lines.segment(node.test)))
+        hashes = dict.fromkeys(short_hash(text) for text in texts if len(text) > 3)
         self.facts.sites.append(
             RawSite(
                 kind,
@@ -242,6 +279,31 @@ def _is_logger(node: ast.expr) -> bool:
     return name in _LOGGERS or str(name).endswith("logger")
 
 
+def _is_parser(node: ast.expr) -> bool:
+    name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+    return str(name).endswith("parser")
+
+
+def _worst_level(node: ast.expr) -> str:
+    """The level that ``logger.log`` is given; of two possible ones the more severe."""
+    if isinstance(node, ast.IfExp):
+        both = (_worst_level(node.body), _worst_level(node.orelse))
+        return max(both, key=lambda one: _SEVERITY.index(one) if one in _SEVERITY else -1)
+    return hole_name(node).upper()
+
+
+def _worst_method(value: ast.expr | None) -> str:
+    """The method of a logger that a local name stands for, "" when it stands for another thing."""
+    if isinstance(value, ast.IfExp):
+        both = (_worst_method(value.body), _worst_method(value.orelse))
+        if not all(both):
+            return ""
+        return max(both, key=lambda one: _SEVERITY.index(_LEVELS[one.removesuffix("_once")]))
+    if isinstance(value, ast.Attribute) and _is_logger(value.value):
+        return value.attr if value.attr.removesuffix("_once") in _LEVELS else ""
+    return ""
+
+
 def _is_class(name: str) -> bool:
     return name.lstrip("_")[:1].isupper()
 
@@ -260,7 +322,8 @@ def _built(node: ast.expr, scope: Locals) -> Made | None:
     name = _class_name(node.func)
     if name and not _is_class(name):
         helper = scope.names.functions.get(name)
-        return _from_helper(helper, scope.names) if helper is not None else Made("", (), ())
+        made = _from_helper(helper, scope.names) if helper is not None else None
+        return made if made is not None else Made("", (), ())
     arguments = tuple(
         tuple(scope.texts(one) or [(Hole(hole_name(one)),)])
         for one in node.args
@@ -351,7 +414,11 @@ def message_of(made: Made, classes: dict[str, ErrorClass]) -> tuple[str, ...]:
     elif not found:
         named = dict(made.keywords)
         found = list(named.get("detail", named.get("message", ())))
-    elif made.name in {"OSError", "IOError"} and len(made.arguments) > 1:
+    elif known is None and not any(literal_size(one) >= TELLING for one in found):
+        # HTTPException(400, "…"): another argument may be the text
+        rest = [one for one in made.arguments[1:] if any(literal_size(p) >= TELLING for p in one)]
+        found = list(rest[0]) if rest else found
+    if made.name in {"OSError", "IOError"} and len(made.arguments) > 1:
         found = [("[Errno ", Hole("errno"), "] ", *one) for one in made.arguments[1]]
     if extended:
         told = [one for one in found if literal_size(one) >= TELLING]

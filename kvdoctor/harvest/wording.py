@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from kvdoctor.data import dataclass
 
 MOST = 8  # alternatives kept for one message
+LITTLE = 6  # literal characters without which a text says what is put into it
 DEEP = 5  # names and helper functions followed
 
 
@@ -98,7 +99,7 @@ def texts(node: ast.expr, resolve: Resolver, depth: int = 0) -> list[Parts] | No
     if isinstance(node, ast.Constant):
         return [(node.value,)] if isinstance(node.value, str) else None
     if isinstance(node, ast.JoinedStr):
-        return [_joined(node)]
+        return _joined_texts(node, resolve, depth)
     if isinstance(node, ast.BinOp):
         return _binary(node, resolve, depth)
     if isinstance(node, ast.IfExp):
@@ -117,6 +118,44 @@ def texts(node: ast.expr, resolve: Resolver, depth: int = 0) -> list[Parts] | No
         if found is not None:
             return found
     return resolve(node, depth + 1)
+
+
+def _joined_texts(node: ast.JoinedStr, resolve: Resolver, depth: int) -> list[Parts]:
+    """An f-string; one that is put together of other texts only says what these say."""
+    plain = _joined(node)
+    if literal_size(plain) >= LITTLE:
+        return [plain]
+    pieces = [
+        one.value if isinstance(one, ast.FormattedValue) and one.conversion < 0 else one
+        for one in node.values
+    ]
+    return _in_row(pieces, resolve, depth)
+
+
+def _in_row(pieces: Sequence[ast.expr], resolve: Resolver, depth: int) -> list[Parts]:
+    """The wordings of several expressions one behind the other."""
+    whole: list[Parts] = [()]
+    for piece in pieces:
+        found = None if isinstance(piece, ast.FormattedValue) else texts(piece, resolve, depth + 1)
+        options = found if found is not None else [(Hole(hole_name(piece)),)]
+        whole = [one + two for one in whole for two in options][:MOST]
+    return whole
+
+
+def filled(parts: Parts, arguments: Sequence[ast.expr], resolve: Resolver) -> list[Parts]:
+    """The arguments of a logger call put into its text, each by name; where the text itself says
+    nothing ("%s %s"), with what the arguments say."""
+    if literal_size(parts) >= LITTLE or not all(isinstance(part, str) for part in parts):
+        return [fill_percent(parts, arguments)]
+    signs = [one for one in _PERCENT.finditer("".join(map(str, parts))) if one[2] != "%"]
+    if len(signs) != len(arguments) or any(sign[0] not in ("%s", "%r") for sign in signs):
+        return [fill_percent(parts, arguments)]
+    row: list[ast.expr] = []
+    at, text = 0, "".join(map(str, parts))
+    for sign, argument in zip(signs, arguments, strict=True):
+        row += [ast.Constant(text[at : sign.start()]), argument]
+        at = sign.end()
+    return _in_row([*row, ast.Constant(text[at:])], resolve, 0)
 
 
 def _joined(node: ast.JoinedStr) -> Parts:

@@ -20,7 +20,28 @@ from pathlib import Path
 
 INSTALLED = "/usr/local/lib/python3.12/dist-packages/"
 CORE = "vllm/v1/engine/core.py"
+HOLDS, BREAKS = "_holds_", "_breaks_"  # names for a condition's parts
 _COUNTS = ("size", "num", "len", "rank", "count", "blocks", "tokens", "bytes", "port", "index")
+_KINDS = {  # what a value looks like whose name has such a word in it
+    "path": "/models/{name}/kv_0.bin",
+    "file": "/tmp/{name} (1).json",
+    "dir": "/var/lib/{name}",
+    "addr": "tcp://10.0.0.7:5600",
+    "host": "prefill-0.kv.svc.cluster.local",
+    "url": "http://[::1]:8000/v1?x=1",
+    "dtype": "torch.float8_e4m3fn",
+    "device": "cuda:3",
+    "shape": "torch.Size([2, 128, 16, 8, 64])",
+    "config": "{{'kv_role': 'kv_both', 'extra': {{'backends': ['UCX']}}}}",
+    "error": "[Errno 104] Connection reset by peer",
+    "exc": "{name}: it went wrong; see above",
+    "model": "meta-llama/Llama-3.1-8B-Instruct",
+    "list": "[1, 2, 3]",
+    "set": "{{'a', 'b'}}",
+    "time": "12.5",
+    "ratio": "0.25",
+    "id": "cmpl-0f3c{name}-0",
+}
 
 
 class Value(str):
@@ -33,23 +54,29 @@ class Value(str):
 
     def __getattr__(self, name: str) -> Value:
         if name.startswith("__") and name.endswith("__"):
-            if name == "__name__":
-                return Value(f"{self}_class")
+            if name in ("__name__", "__qualname__"):
+                return Value(f"{str.__str__(self)}_class")
+            if name == "__members__":
+                return self
             raise AttributeError(name)
         return Value(name)
 
     def __call__(self, *args: object, **kwargs: object) -> Value:
-        return Value(f"{self}_result")
+        return Value(f"{str.__str__(self)}_result")
 
     def __getitem__(self, key: object) -> Value:
-        return Value(key) if isinstance(key, str) else Value(f"{self}_item")
+        return Value(key) if isinstance(key, str) else Value(f"{str.__str__(self)}_item")
 
     def __iter__(self) -> Iterator[Value]:
-        return iter([Value(f"{self}_a"), Value(f"{self}_b")])
+        return iter([Value(f"{str.__str__(self)}_a"), Value(f"{str.__str__(self)}_b")])
 
     def __str__(self) -> str:
-        if any(word in self.lower() for word in _COUNTS):
+        name = str.lower(self)
+        if any(word in name for word in _COUNTS):
             return str(self._number())
+        for word, text in _KINDS.items():
+            if word in name.split("_"):
+                return text.format(name=str.__str__(self))
         return str.__str__(self)
 
     def __repr__(self) -> str:
@@ -80,8 +107,20 @@ class Value(str):
     def __lt__(self, other: object) -> bool:
         return str(self) < str(other)
 
+    def __le__(self, other: object) -> bool:
+        return not str(self) > str(other)
+
+    def __ge__(self, other: object) -> bool:
+        return not str(self) < str(other)
+
     def __gt__(self, other: object) -> bool:
         return str(self) > str(other)
+
+    def join(self, *parts: object) -> str:
+        """Of a text, or the one of os.path."""
+        if len(parts) == 1 and not isinstance(parts[0], str):
+            return str(self).join(map(str, parts[0]))  # type: ignore[call-overload]
+        return "/".join(map(str, parts))
 
     def __bytes__(self) -> bytes:
         return str.encode(self)
@@ -111,7 +150,8 @@ def _arithmetic(name: str) -> object:
     return operate
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "lshift", "rshift"):
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift",
+              "rshift", "pow", "matmul"):  # fmt: skip
     for _form in (f"__{_name}__", f"__r{_name}__"):
         setattr(Value, _form, _arithmetic(_form))
 for _name in ("__neg__", "__pos__", "__abs__", "__invert__", "__enter__"):
@@ -127,6 +167,7 @@ class Names(dict[str, object]):
         self.release = release
         self.path = path
         self["__builtins__"] = builtins
+        self.update({HOLDS: 1, BREAKS: 0})
         self["logger"] = self["_logger"] = release.logger
 
     def __missing__(self, name: str) -> object:
@@ -189,14 +230,21 @@ class Tree:
     def run(self, one: Statement) -> BaseException | None:
         """Runs one statement; what it raised, None for a log call. Raises RuntimeError when it
         cannot be run with made-up values."""
+        if isinstance(one.node, ast.Assert):
+            try:  # as it stands, where the made-up values break it
+                error = self._run(one, one.node)
+                if type(error) is AssertionError:
+                    return error
+            except RuntimeError:
+                pass
+            broken = ast.Assert(_broken(one.node.test, False), one.node.msg)
+            return self._run(one, ast.copy_location(broken, one.node))
+        if isinstance(one.node, ast.Raise):  # what it was caused by is not there
+            return self._run(one, ast.copy_location(ast.Raise(one.node.exc, None), one.node))
+        return self._run(one, one.node)
+
+    def _run(self, one: Statement, node: ast.stmt) -> BaseException | None:
         names = Names(self, one.path)
-        node = one.node
-        if one.kind == "assert":
-            assert isinstance(node, ast.Assert)
-            false = ast.copy_location(ast.Constant(False), node.test)
-            node = ast.copy_location(ast.Assert(false, node.msg), node)
-        if isinstance(node, ast.Raise):  # what it was caused by is not there
-            node = ast.copy_location(ast.Raise(node.exc, None), node)
         body: list[ast.stmt] = [*one.before, node]
         arguments = ast.arguments([], [], None, [], [], None, [])
         function = ast.FunctionDef(one.function, arguments, body, [])
@@ -218,13 +266,31 @@ class Tree:
                 node_end = one.node.end_lineno or one.line
                 if not one.line <= (last.lineno or 0) <= node_end or last.name != one.function:
                     raise RuntimeError(f"stopped elsewhere: {error!r}") from None
-                if one.kind == "log":
-                    raise RuntimeError(f"the log call failed: {error!r}") from None
+                if one.kind == "log" or "must derive from BaseException" in str(error):
+                    raise RuntimeError(f"the statement failed: {error!r}") from None
                 error.__context__ = None
                 return error
         if one.kind != "log":
             raise RuntimeError("nothing was raised")
         return None
+
+
+def _broken(test: ast.expr, wanted: bool) -> ast.expr:
+    """A condition whose outcome is ``wanted``, of the same shape: what decides it is its last
+    part, so that each Python names the line that it really names."""
+    if isinstance(test, ast.BoolOp):
+        others = isinstance(test.op, ast.And)  # and: all others hold; or: none does
+        parts = [_leaf(one, others) for one in test.values[:-1]]
+        made: ast.expr = ast.BoolOp(test.op, [*parts, _broken(test.values[-1], wanted)])
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        made = ast.UnaryOp(test.op, _broken(test.operand, not wanted))
+    else:
+        return _leaf(test, wanted)
+    return ast.copy_location(made, test)
+
+
+def _leaf(test: ast.expr, holds: bool) -> ast.expr:
+    return ast.copy_location(ast.Name(HOLDS if holds else BREAKS, ast.Load()), test)
 
 
 class Release(Tree):
@@ -245,6 +311,7 @@ class Release(Tree):
         self.process = "EngineCore_DP0" if version < (0, 18) else "EngineCore"
         self._classes: dict[str, type | None] = {}
         self._where = self._find_classes()
+        self._failed_at = 0  # line of EngineCore's own log call
 
     def _formatter(self) -> logging.Formatter:
         file = self.folder / "vllm/logging_utils/formatter.py"
@@ -343,17 +410,18 @@ class Release(Tree):
 
     def _log_failure(self, error: BaseException, trace: types.TracebackType | None) -> None:
         """EngineCore's own line about a failure, from the place where it stands in the release."""
-        line = next(
-            node.lineno
-            for node in ast.walk(self.tree(CORE))
-            if isinstance(node, ast.Call)
-            and node.args
-            and isinstance(node.args[0], ast.Constant)
-            and node.args[0].value == "EngineCore failed to start."
-        )
+        if not self._failed_at:
+            self._failed_at = next(
+                node.lineno
+                for node in ast.walk(self.tree(CORE))
+                if isinstance(node, ast.Call)
+                and node.args
+                and isinstance(node.args[0], ast.Constant)
+                and node.args[0].value == "EngineCore failed to start."
+            )
         record = logging.LogRecord(
-            "vllm", logging.ERROR, INSTALLED + CORE, line, "EngineCore failed to start.", (),
-            (type(error), error, trace),
+            "vllm", logging.ERROR, INSTALLED + CORE, self._failed_at,
+            "EngineCore failed to start.", (), (type(error), error, trace),
         )  # fmt: skip
         self.logger.handle(record)
 
