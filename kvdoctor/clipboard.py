@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kvdoctor.data import dataclass
+from kvdoctor.folders import home
 from kvdoctor.terminal import is_served
 
 HELPER_SECONDS = 2.0  # a helper that hangs (stale display, no seat) must not hang us
@@ -67,11 +68,8 @@ class Copied:
 
 def _short(path: str) -> str:
     """A path with the home folder as ~: it must fit on a line of the screen."""
-    try:
-        home = str(Path.home())
-    except RuntimeError:  # no home folder
-        return path
-    return f"~{path[len(home) :]}" if path.startswith(home + os.sep) else path
+    front = home()
+    return f"~{path[len(front) :]}" if path.startswith(front + os.sep) else path
 
 
 def state_folder(environment: Mapping[str, str] | None = None) -> Path:
@@ -79,12 +77,12 @@ def state_folder(environment: Mapping[str, str] | None = None) -> Path:
     env = os.environ if environment is None else environment
     if sys.platform == "win32":
         base = env.get("LOCALAPPDATA")
-        return Path(base) / "kvdoctor" if base else Path.home() / "AppData" / "Local" / "kvdoctor"
+        return Path(base) / "kvdoctor" if base else Path(home()) / "AppData" / "Local" / "kvdoctor"
     if env.get("XDG_STATE_HOME"):
         return Path(env["XDG_STATE_HOME"]) / "kvdoctor"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "kvdoctor"
-    return Path.home() / ".local" / "state" / "kvdoctor"
+        return Path(home()) / "Library" / "Application Support" / "kvdoctor"
+    return Path(home()) / ".local" / "state" / "kvdoctor"
 
 
 def copy(
@@ -206,9 +204,13 @@ def _save(text: str) -> tuple[str, str]:
         target = folder / "last-fix.txt"
         fresh = folder / f".last-fix.{os.getpid()}"
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
-            stream.write(text if text.endswith("\n") else text + "\n")
-        fresh.replace(target)
-    except (OSError, RuntimeError) as error:
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
+                stream.write(text if text.endswith("\n") else text + "\n")
+            fresh.replace(target)
+        except OSError:  # a full disk: half a file is nobody's
+            fresh.unlink(missing_ok=True)
+            raise
+    except OSError as error:
         return "", f"the state folder cannot be written ({error})"
     return str(target), ""

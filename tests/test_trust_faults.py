@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from fuzz import hostile
 
+from kvdoctor.cli import main
 from kvdoctor.load import load
 
 CASE = Path(__file__).with_name("cases") / "061-nixl-blocksize-d-smaller" / "decode.log"
@@ -191,3 +192,59 @@ def test_a_home_that_is_closed_costs_nothing_but_the_cache(mode: int, tmp_path: 
     assert b"not saved" in done.stderr or b"not copied" in done.stderr
     home.chmod(0o700)
     assert list(home.iterdir()) == []
+
+
+def test_a_user_without_any_home_leaves_and_reads_nothing_in_the_working_folder(
+    tmp_path: Path,
+    private: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A container's bare user id: no HOME, no entry among the users, "~" stays "~"."""
+    for name in environment(tmp_path):
+        if name.startswith("XDG_") or name in ("HOME", "LOCALAPPDATA", "APPDATA"):
+            monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    planted = tmp_path / "here" / "~" / ".config" / "kvdoctor" / "knowledge"
+    planted.mkdir(parents=True)
+    (planted / "planted.yaml").write_text("broken: [")
+    (planted.parent / "config.toml").write_text("broken")
+    monkeypatch.chdir(tmp_path / "here")
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.setenv("KVDOCTOR_KNOWLEDGE", str(private))
+    for words in (
+        ["diagnose", "--json", str(CASE)], ["diagnose", "--save", "--copy", str(CASE)],
+        ["info"], ["scan", str(CASE)], ["prove", RECORD, "--python", "~/none"],
+    ):  # fmt: skip
+        main(words)
+        assert "broken" not in capsys.readouterr().err
+    assert main(["history"]) == 2
+    assert "no history" in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_under_what_is_written_out_is_told_with_its_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["scan", str(CASE), "--open", "1", "--out", "/dev/full"]) == 2
+    assert "/dev/full: not written" in capsys.readouterr().err
+
+
+def test_a_note_and_a_fix_that_a_full_disk_cuts_off_leave_no_half_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kvdoctor.clipboard import _save
+    from kvdoctor.ui.copying import write_note
+
+    def full(descriptor: int, *_: object, **__: object) -> None:
+        os.close(descriptor)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "fdopen", full)
+    assert write_note("text", "note.md") == ("", "No space left on device")
+    file, problem = _save("--block-size 128")
+    assert file == "" and "No space left" in problem
+    assert not [one for one in tmp_path.rglob("*") if one.is_file()]

@@ -117,7 +117,10 @@ def _open(options: argparse.Namespace, found: ScanResult, knowledge: Knowledge) 
         from kvdoctor.intake.redact import redact
 
         text, _ = redact(decode(joined(head, excerpt)).text)
-        Path(options.out).write_text(text, encoding="utf-8", newline="")
+        try:
+            Path(options.out).write_text(text, encoding="utf-8", newline="")
+        except OSError as error:
+            raise InputError(f"not written: {error.strerror}", file=options.out) from error
         print(f"{options.out}: open it with kvdoctor {options.out}")
         return FOUND
     shown = opened(head, excerpt, f"{row.first.file}:{row.first.line}", knowledge,

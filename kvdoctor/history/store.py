@@ -53,10 +53,7 @@ class Store:
     def __init__(self, file: Path | None = None) -> None:
         """Open or make the file. Raises HistoryError."""
         self.notices: list[str] = []
-        try:
-            self.file = file if file is not None else state_folder() / NAME
-        except RuntimeError as error:  # no home folder
-            raise HistoryError(f"no history: {error}") from error
+        self.file = file if file is not None else state_folder() / NAME
         self._connection = self._opened()
 
     def close(self) -> None:

@@ -41,7 +41,10 @@ def find_python(given: str = "", environment: Mapping[str, str] | None = None) -
 
 
 def _from_path(given: str) -> Found:
-    path = Path(given).expanduser()
+    try:
+        path = Path(given).expanduser()
+    except RuntimeError:  # "~" of a user without a home
+        path = Path(given)
     if path.is_dir():
         return Found(_in_environment(path), f"the environment {given}")
     if path.is_file() and path.name == "vllm":

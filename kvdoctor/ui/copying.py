@@ -76,7 +76,7 @@ def write_note(note: str, name: str) -> tuple[str, str]:
     for folder in (_state, _here):
         try:
             return str(_fresh(folder(), name, note)), ""
-        except (OSError, RuntimeError) as error:
+        except OSError as error:
             problem = problem or str(getattr(error, "strerror", None) or error)
     return "", problem
 
@@ -101,8 +101,12 @@ def _fresh(folder: Path, name: str, note: str) -> Path:
             descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             continue
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
-            stream.write(note)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
+                stream.write(note)
+        except OSError:  # a full disk: half a note is none
+            file.unlink(missing_ok=True)
+            raise
         return file
     raise OSError(f"a thousand notes of this name are in {folder}")
 
