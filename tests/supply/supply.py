@@ -3,8 +3,12 @@
     python tests/supply/supply.py wheel       two builds give the same bytes, nothing outside the package
     python tests/supply/supply.py licences    every runtime dependency's licence goes with ours
     python tests/supply/supply.py sbom        a CycloneDX document on standard output
+    python tests/supply/supply.py lock        .ci/dev.lock holds every requirement, hashed
+    python tests/supply/supply.py audit [PYTHON]   known vulnerabilities of what is locked
 
-Reads what is installed beside kvdoctor in this interpreter; asks no network.
+Reads what is installed beside kvdoctor in this interpreter. Only the audit asks anyone: pip-audit's
+service, by the pip-audit that is installed for PYTHON, and the database of the package safety-db
+there, which is a file. It says which of them could be asked; 1 is returned for a vulnerability.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
@@ -25,6 +30,10 @@ COMPATIBLE = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+LOCK = ROOT / ".ci" / "dev.lock"
+_PIN = re.compile(r"^([a-z0-9][a-z0-9.-]*)==([^\s;]+)((?:.*\\\n\s+--hash=\S+)*)", re.MULTILINE)
+UNLOCKED = ("ray", "kvdoctor")  # an extra of hundreds of megabytes, and what is built here
+AUDIT_SECONDS = 300
 
 
 def runtime(name: str = "kvdoctor", found: dict[str, Distribution] | None = None) -> (
@@ -124,5 +133,87 @@ def wheel() -> int:
     return int(digests[0] != digests[1] or bool(outside))
 
 
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pins() -> dict[str, str]:
+    """What is locked, by name; of a package with several pins the last one, the newest."""
+    return {name: version for name, version, _ in _PIN.findall(LOCK.read_text("utf-8"))}
+
+
+def required() -> set[str]:
+    """The names that pyproject.toml asks for, with every extra but :data:`UNLOCKED`."""
+    import tomli
+
+    project = tomli.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    lines = [*project["dependencies"], *(line for extra in extras for line in extra)]
+    names = {normal(match[0]) for line in lines if (match := _NAME.match(line))}
+    return names - set(UNLOCKED)
+
+
+def lock() -> int:
+    """0 when everything required is locked, with hashes, and no server is named."""
+    text = LOCK.read_text("utf-8")
+    wrong = [f"not locked: {name}" for name in sorted(required() - set(pins()))]
+    wrong += [f"no hash: {name}" for name, _, hashes in _PIN.findall(text) if not hashes]
+    wrong += ["a server is named"] * ("://" in text or "index-url" in text)
+    print("\n".join(wrong) or f"{len(pins())} packages locked with hashes")
+    return int(bool(wrong))
+
+
+def audit(python: str = sys.executable) -> int:
+    asked = {**pins(), **{name: one.version for name, one in runtime().items()}}
+    asked = {normal(name): version for name, version in asked.items() if name not in UNLOCKED}
+    found = [*_of_service(python, asked), *_of_file(python, asked)]
+    for line in found:
+        print(f"VULNERABLE {line}")
+    return int(bool(found))
+
+
+def _of_service(python: str, asked: dict[str, str]) -> list[str]:
+    """What pip-audit's service knows; says so when it cannot be asked."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "pins.txt"
+        file.write_text("".join(f"{name}=={version}\n" for name, version in asked.items()))
+        words = ["-m", "pip_audit", "--no-deps", "--disable-pip", "--timeout", "10", "-f", "json"]
+        try:
+            done = subprocess.run(
+                [python, *words, "--progress-spinner", "off", "-r", str(file)],
+                capture_output=True, timeout=AUDIT_SECONDS, check=False,
+            )  # fmt: skip
+            rows = json.loads(done.stdout)["dependencies"]
+        except (subprocess.TimeoutExpired, ValueError, KeyError):
+            rows = []
+    told = [row for row in rows if "vulns" in row]
+    print(f"pip-audit: {len(told)} of {len(asked)} packages could be asked for")
+    return [f"{row['name']} {row['version']}: {one['id']}" for row in told for one in row["vulns"]]
+
+
+def _of_file(python: str, asked: dict[str, str]) -> list[str]:
+    """What the database of the package safety-db knows; it tells how old it is."""
+    from packaging.specifiers import SpecifierSet
+
+    place = "from importlib.metadata import files; print([f.locate() for f in files('safety-db')"
+    place += " if f.name == 'insecure_full.json'][0])"
+    done = subprocess.run([python, "-c", place], capture_output=True, text=True, check=False)
+    if done.returncode:
+        print("safety-db: not installed")
+        return []
+    known = json.loads(Path(done.stdout.strip()).read_text("utf-8"))
+    age = time.strftime("%Y-%m-%d", time.gmtime(known["$meta"]["timestamp"]))
+    listed = {normal(name): rows for name, rows in known.items() if name != "$meta"}
+    both = sorted(set(listed) & set(asked))
+    print(f"safety-db of {age}: knows {len(both)} of {len(asked)} packages; newer ones it cannot")
+    return [
+        f"{name} {asked[name]}: {row['id']} {row.get('cve') or ''}"
+        for name in both
+        for row in listed[name]
+        if any(SpecifierSet(one).contains(asked[name], prereleases=True) for one in row["specs"])
+    ]
+
+
 if __name__ == "__main__":
-    raise SystemExit({"wheel": wheel, "licences": licences, "sbom": sbom}[sys.argv[1]]())
+    works = {"wheel": wheel, "licences": licences, "sbom": sbom, "lock": lock, "audit": audit}
+    raise SystemExit(works[sys.argv[1]](*sys.argv[2:]))
