@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from typing import Any, NamedTuple, TypeVar
 
     One = TypeVar("One")
-    Given = TypeVar("Given")
 
     def derive(
-        cls: type[One], name: str, kind: type[Given], make: Callable[[One, Given], Any]
+        cls: type[One], name: str, made: Callable[[Callable[[One], Any]], Callable[[One], Any]]
     ) -> None: ...
 else:
     from operator import attrgetter, itemgetter
@@ -57,16 +56,10 @@ else:
 
         return dataclasses.asdict(one)
 
-    def derive(cls, name, kind, make):
-        """Of an object of ``cls`` (with slots) whose field ``name`` was given as a ``kind``, that
-        field is ``make(object, given)``, made whenever it is asked for and never kept."""
-        kept = cls.__dict__[name].__get__
-
-        def value(self):
-            given = kept(self)
-            return make(self, given) if given.__class__ is kind else given
-
-        setattr(cls, name, property(value))
+    def derive(cls, name, made):
+        """Work the field ``name`` of a class with slots out whenever it is asked for: ``made`` is
+        called once, with what gives the kept value of an object, and gives what is to be seen."""
+        setattr(cls, name, property(made(cls.__dict__[name].__get__)))
 
     def _made(cls, frozen, slots):
         names = tuple(cls.__annotations__)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kvdoctor.intake.decode import Decoded
     from kvdoctor.intake.paste import Paste
     from kvdoctor.intake.release import Fingerprints, Reading
     from kvdoctor.record import Wrapper
@@ -17,7 +18,7 @@ __all__ = ["read"]
 
 
 def read(
-    data: bytes | str,
+    data: bytes | str | Decoded,
     name: str = "-",
     *,
     wrappers: Sequence[Wrapper] = (),
@@ -27,10 +28,11 @@ def read(
 ) -> Paste:
     """One input taken apart: lines, failures, records, release.
 
-    ``data`` is a text or the bytes of one, compressed or not. ``knowledge`` (or ``wrappers`` and
-    ``fingerprints`` one by one) brings in what vLLM writes: which messages quote the root message,
-    and which release has which line. ``keep`` is given the text, free of escapes and secrets, in
-    pieces of whole lines, before it is taken apart."""
+    ``data`` is a text or the bytes of one, compressed or not; or what they were decoded to, which
+    is used up: a caller that lets go of the bytes before saves their room. ``knowledge`` (or
+    ``wrappers`` and ``fingerprints`` one by one) brings in what vLLM writes: which messages quote
+    the root message, and which release has which line. ``keep`` is given the text, free of escapes
+    and secrets, in pieces of whole lines, before it is taken apart."""
     from kvdoctor.intake.reading import read_paste
 
     if knowledge is not None:

@@ -6,6 +6,8 @@ every later stage can point at the line that proves its claim.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kvdoctor.data import dataclass, derive
 
 
@@ -35,7 +37,15 @@ class Line:
     native: str = ""  # head of a native library's record (glog, UCX, coro_rpc), "" for others
 
 
-derive(Line, "text", int, lambda line, start: line.shown[start:])
+def _text(kept: Callable[[Line], str | int]) -> Callable[[Line], str]:
+    def text(line: Line) -> str:
+        given = kept(line)
+        return given if isinstance(given, str) else line.shown[given:]
+
+    return text
+
+
+derive(Line, "text", _text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +118,15 @@ class LogRecord:
     failure: int | None = None  # index of the traceback that this record prints
 
 
-derive(LogRecord, "message", Line, lambda record, line: line.text)
+def _message(kept: Callable[[LogRecord], str | Line]) -> Callable[[LogRecord], str]:
+    def message(record: LogRecord) -> str:
+        given = kept(record)
+        return given if isinstance(given, str) else given.text
+
+    return message
+
+
+derive(LogRecord, "message", _message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 
-from kvdoctor.intake.decode import decode
+from kvdoctor.intake.decode import Decoded, decode
 from kvdoctor.intake.found import Stream
 from kvdoctor.intake.paste import Paste
 from kvdoctor.intake.pieces import Pieces
@@ -18,14 +18,14 @@ from kvdoctor.record import Wrapper
 
 
 def read_paste(
-    data: bytes | str,
+    data: bytes | str | Decoded,
     name: str,
     wrappers: Sequence[Wrapper],
     fingerprints: Fingerprints | None,
     keep: Callable[[Sequence[str]], object] | None,
 ) -> Paste:
     """See :func:`kvdoctor.intake.read`."""
-    decoded = decode(data)
+    decoded = data if isinstance(data, Decoded) else decode(data)
     redacted = redact_parts(decoded.parts)
     if keep is not None:
         keep(decoded.parts)

@@ -110,10 +110,11 @@ def _banner(lines: Sequence[Line], banners: Sequence[str]) -> Release | None:
         return None
     patterns = _patterns(tuple(banners))
     for line in lines:
+        text = line.text
         for pattern, mark in patterns:
-            if mark not in line.text:
+            if mark not in text:
                 continue
-            hit = pattern.match(line.text)
+            hit = pattern.match(text)
             version = hit and hit.holes.get("version")
             found = _VERSION.match(version.strip()) if version else None
             if found:

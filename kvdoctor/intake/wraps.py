@@ -17,7 +17,7 @@ def rejoin(lines: list[Line], carried: bytearray, notes: list[str]) -> tuple[lis
     at, count = 0, 0
     while at < len(lines):
         line, behind = lines[at], at + 1
-        if width or 'File "' in line.text:
+        if width or ("File" in line.shown and 'File "' in line.text):
             line, behind = _wrapped(lines, at, width)
             count += behind - at - 1
         joined.append(line)

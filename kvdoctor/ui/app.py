@@ -23,7 +23,8 @@ from textual.widgets import ContentSwitcher, Static
 from kvdoctor.ui.actions import Actions
 from kvdoctor.ui.heading import Heading
 from kvdoctor.ui.keybar import KeyBar
-from kvdoctor.ui.keys import BACK, STEP_KEYS
+from kvdoctor.ui.keys import BACK, keys_of
+from kvdoctor.ui.offering import Offering
 from kvdoctor.ui.panes.base import Pane
 from kvdoctor.ui.panes.start import StartPane
 from kvdoctor.ui.remembering import Remembering
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from kvdoctor.history.entry import Packed
+    from kvdoctor.intake.decode import Decoded
     from kvdoctor.knowledge import Knowledge
     from kvdoctor.report import Report
     from kvdoctor.session import State
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
 
 QUIET_SECONDS = 0.15  # a paste may arrive in several pieces
 POLL_SECONDS = 0.05
+OFF_WHILE_ADDING = frozenset(
+    ("symptoms", "search", "history", "theme", "tour", "leave", "earlier", "later", "undo", "go")
+)
 
 
 class Pending(NamedTuple):
@@ -51,7 +56,7 @@ class Pending(NamedTuple):
     data: bytes | str
 
 
-class KvdoctorApp(Actions, Remembering, Touring, App[int]):
+class KvdoctorApp(Actions, Remembering, Offering, Touring, App[int]):
     """Paste to proven fix. ``pending`` inputs are read right after the first paint."""
 
     CSS_PATH = Path(__file__).with_name("app.tcss")
@@ -67,11 +72,11 @@ class KvdoctorApp(Actions, Remembering, Touring, App[int]):
         Binding("v", "go('values')", "values"),
         Binding("n", "go('related')", "what fails next, related"),
         Binding("e", "go('choose')", "all errors of the text"),
-        Binding("l", "log", "the log, at the marked line"),
+        Binding("l,ctrl+l", "log", "the log, at the marked line"),
         Binding("u", "undo", "undo the last answer"),
         Binding("right_square_bracket", "later", "forward, then later diagnoses"),
         Binding("left_square_bracket", "earlier", "back, then earlier diagnoses"),
-        Binding("o", "other_side", "add the other side's log or command"),
+        Binding("o,ctrl+o", "other_side", "add the other side's log or command"),
         Binding("g", "pictures", "drawings: heads, blocks, steps, who failed first"),
         Binding("b", "beside", "the values of both sides beside each other"),
         Binding("t", "theme", "dark, light, high contrast"),
@@ -83,6 +88,7 @@ class KvdoctorApp(Actions, Remembering, Touring, App[int]):
         Binding("question_mark", "keys", "keys of this step"),
         Binding("f1", "explain", "what the question means"),
         Binding("enter", "take_piped", "read what has come", show=False),
+        Binding("enter", "take_offered", "read the file", show=False),
     ]
 
     def __init__(
@@ -113,7 +119,9 @@ class KvdoctorApp(Actions, Remembering, Touring, App[int]):
         self._loading = threading.Lock()
         self._furnishing = threading.Lock()
         self._adding_side = False
+        self._wanted = ""
         self._confirming = ""
+        self.offered = None
         self._quiet: Timer | None = None
         self._watching: Timer | None = None
         self._leaving = 0.0
@@ -202,25 +210,34 @@ class KvdoctorApp(Actions, Remembering, Touring, App[int]):
 
     @work(thread=True, exclusive=True, group="read")
     def _read_pending(self) -> None:
-        pending, self.pending = self.pending, ()
-        if not pending:
-            return
         self.call_from_thread(self.say, "reading…" if not self.ascii_only else "reading...")
         self.furnish()
         inputs: list[Packed] = []
         joined = self._adding_side and self.state.read is not None
         try:
-            fresh = self._read(pending, inputs)
+            texts = self._decoded()
+            fresh = self._read(texts, inputs) if texts else None
         except Exception as error:  # whatever the text holds, the screen stays
             self.call_from_thread(self.say, f"could not be read: {error!r}", True)
             return
         finally:
             self._adding_side = False
+        if fresh is None:  # a text that came right behind this one was read in its place
+            return
         self.remember_inputs(inputs, joined=joined)
         gc.freeze()  # a long log is many objects: no later collection need look at them again
         self.call_from_thread(self.take, fresh)
+        if joined:
+            self.call_from_thread(self.say, "what came has joined what was there")
 
-    def _read(self, pending: tuple[Pending, ...], inputs: list[Packed]) -> State:
+    def _decoded(self) -> list[tuple[str, str, Decoded]]:
+        """Name, side and text of the inputs; what they came as is let go."""
+        from kvdoctor.intake.decode import decode
+
+        pending, self.pending = self.pending, ()
+        return [(one.name, one.side, decode(one.data)) for one in pending]
+
+    def _read(self, texts: list[tuple[str, str, Decoded]], inputs: list[Packed]) -> State:
         from kvdoctor import session
         from kvdoctor.intake import read
         from kvdoctor.report import Source
@@ -229,14 +246,14 @@ class KvdoctorApp(Actions, Remembering, Touring, App[int]):
         sources = [
             Source(
                 read(
-                    one.data,
-                    one.name,
+                    text,
+                    name,
                     knowledge=knowledge.reading,
-                    keep=self.remembering(one, inputs),
+                    keep=self.remembering(name, side, inputs),
                 ),
-                one.side,
+                side,
             )
-            for one in pending
+            for name, side, text in texts
         ]
         fresh = self.state
         if self._adding_side and fresh.read is not None:
@@ -286,6 +303,9 @@ class KvdoctorApp(Actions, Remembering, Touring, App[int]):
         self.shown = session.view(fresh, self.knowledge) if step != "start" else None
         if self.shown is None:
             step = "start"
+        if step != "start":
+            self._adding_side = False
+        self.offered = None
         self._confirming = ""
         self.remember_state(fresh, self.shown)
         self.query_one("#panes", ContentSwitcher).current = step
@@ -317,7 +337,7 @@ class KvdoctorApp(Actions, Remembering, Touring, App[int]):
         inside = bool(self._state is not None and self._state.past)
         usable = tuple(
             one
-            for one in STEP_KEYS[self.step]
+            for one in keys_of(self.step, adding=self.adding, typing=self.typing)
             if self._usable(one.action) and not (inside and one.action == "app.leave")
         )
         if self.touring:
@@ -325,10 +345,41 @@ class KvdoctorApp(Actions, Remembering, Touring, App[int]):
         self.query_one(KeyBar).show(usable)
         self.refresh_bindings()
 
+    def on_descendant_focus(self) -> None:
+        """Other keys work in a field than outside it."""
+        self.show_keys()
+
+    def on_key(self, event: events.Key) -> None:
+        """A key of ours that does nothing here says why."""
+        if isinstance(self.screen, ModalScreen):
+            return
+        bound = self._bindings.key_to_bindings.get(event.key, [])
+        told = [one for one in bound if one.show]
+        if not told or any(self._usable(one.action) for one in bound):
+            return
+        from kvdoctor.ui.refusing import why_not
+
+        event.stop()
+        event.prevent_default()
+        name, parameters = _taken_apart(told[0].action)
+        self.say(why_not(self, name, parameters) or f"{told[0].description}: not here")
+
     def _usable(self, action: str) -> bool:
-        name, _, arguments = action.removeprefix("app.").partition("(")
-        parameters = tuple(one.strip("'") for one in arguments.rstrip(")").split(",") if one)
-        return bool(self.check_action(name, parameters))
+        if action.startswith("screen."):
+            return True
+        return bool(self.check_action(*_taken_apart(action)))
+
+    @property
+    def adding(self) -> bool:
+        """Whether the page waits for the other side's text."""
+        return self._adding_side and self.step == "start"
+
+    @property
+    def typing(self) -> bool:
+        """Whether a field has the focus, so that letters are typed."""
+        from textual.widgets import Input
+
+        return isinstance(self.screen_stack[0].focused, Input)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that make no sense in this step do nothing and are not shown."""
@@ -346,6 +397,10 @@ class KvdoctorApp(Actions, Remembering, Touring, App[int]):
             return started and parameters[0] != step and self.has_step(str(parameters[0]))
         if action == "take_piped":
             return step == "start" and self.pipe is not None
+        if action == "take_offered":
+            return step == "start" and self.offered is not None
+        if self.adding and action in OFF_WHILE_ADDING:
+            return False
         if action == "history":
             return self.remember
         if action in ("symptoms", "tour"):
@@ -387,14 +442,12 @@ class KvdoctorApp(Actions, Remembering, Touring, App[int]):
 
     def on_paste(self, event: events.Paste) -> None:
         """A paste anywhere but in an answer is a new text (or the other side's)."""
-        from textual.widgets import Input
-
-        if isinstance(self.focused, Input) and "\n" not in event.text.strip():
-            return
         event.stop()
         event.prevent_default()
         if isinstance(self.screen, ModalScreen):
             return
+        if self.step == "values" and self.typing:  # the question is answered by the text
+            self._adding_side = True
         self.query_one(StartPane).add(event.text)
         if self._quiet is not None:
             self._quiet.stop()
@@ -402,7 +455,7 @@ class KvdoctorApp(Actions, Remembering, Touring, App[int]):
 
     def _pasted(self) -> None:
         text = self.query_one(StartPane).taken()
-        if text.strip():
+        if text.strip() and not self.offer_path(text):
             if self.touring and not self._adding_side:
                 self.end_tour()
             self.read_inputs((Pending("paste", "this", text),))
@@ -451,6 +504,12 @@ class KvdoctorApp(Actions, Remembering, Touring, App[int]):
             self.say("esc goes back; ctrl+q leaves from anywhere")
         else:
             self.exit(0)
+
+
+def _taken_apart(action: str) -> tuple[str, tuple[object, ...]]:
+    """Name and parameters of an action as Textual writes it."""
+    name, _, arguments = action.removeprefix("app.").partition("(")
+    return name, tuple(one.strip("'") for one in arguments.rstrip(")").split(",") if one)
 
 
 def the_app(app: object) -> KvdoctorApp:

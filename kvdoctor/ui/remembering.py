@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kvdoctor.history.keeper import Keeper
     from kvdoctor.report import Report
     from kvdoctor.session import State
-    from kvdoctor.ui.app import KvdoctorApp, Pending
+    from kvdoctor.ui.app import KvdoctorApp
 
     Base = App[int]
 else:
@@ -42,7 +42,7 @@ class Remembering(Base):
         return self.keeper
 
     def remembering(
-        self, one: Pending, inputs: list[Packed]
+        self, name: str, side: str, inputs: list[Packed]
     ) -> Callable[[Sequence[str]], None] | None:
         """What packs a text for the history while it is read, so that neither the text as it came
         need be kept nor read again; None when nothing is kept."""
@@ -50,7 +50,7 @@ class Remembering(Base):
             return None
         from kvdoctor.history.entry import pack_parts
 
-        return lambda parts: inputs.append(pack_parts(parts, one.name, one.side))
+        return lambda parts: inputs.append(pack_parts(parts, name, side))
 
     def remember_inputs(self, inputs: Sequence[Packed], *, joined: bool) -> None:
         """A new text, or the other side's, was read: it belongs to the entry from now on."""
