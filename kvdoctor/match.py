@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from kvdoctor.data import dataclass, field, replace
 from kvdoctor.identify import Identifier
 from kvdoctor.identity import Identity, Place, frame_place
+from kvdoctor.intake.numbered import line_at
 from kvdoctor.intake.paste import Failure, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
 
@@ -350,9 +351,9 @@ def _evidence(group: list[Trouble], best: Trouble, paste: Paste) -> tuple[Eviden
         if trouble.number not in numbers and trouble is not best:
             numbers.append(trouble.number)
     return tuple(
-        Evidence(number, paste.lines[number - 1].shown, paste.name)
+        Evidence(number, line.shown, paste.name)
         for number in numbers[:EVIDENCE_LIMIT]
-        if 0 < number <= len(paste.lines)
+        if (line := line_at(paste.lines, number)) is not None
     )
 
 

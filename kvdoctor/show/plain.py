@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from kvdoctor.decide import Broken, Cause, NoCause
 from kvdoctor.fix import Proof
+from kvdoctor.intake.numbered import line_at
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Evidence, Match
 from kvdoctor.report import OfferedFix, Report, input_spec
@@ -360,9 +361,9 @@ def evidence_lines(item: Evidence, shown: Report) -> list[str]:
 
 def _bare(item: Evidence, shown: Report) -> str:
     for source in shown.sources:
-        paste = source.paste
-        if paste.name == item.source and 0 < item.number <= len(paste.lines):
-            return paste.lines[item.number - 1].text
+        if source.paste.name == item.source:
+            line = line_at(source.paste.lines, item.number)
+            return line.text if line is not None else item.text
     return item.text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kvdoctor.intake import numbered
 from kvdoctor.intake.paste import Line
 from kvdoctor.report import Source
 
@@ -19,10 +20,7 @@ def line_at(sources: Sequence[Source], name: str, number: int) -> Line | None:
     """The line ``number`` of the source called ``name``; of the only source if none is named."""
     for source in sources:
         if source.paste.name == name or (not name and len(sources) == 1):
-            lines = source.paste.lines
-            if 0 < number <= len(lines) and lines[number - 1].number == number:
-                return lines[number - 1]
-            return next((one for one in lines if one.number == number), None)
+            return numbered.line_at(source.paste.lines, number)
     return None
 
 

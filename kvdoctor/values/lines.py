@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kvdoctor import releases
 from kvdoctor.data import dataclass, field
+from kvdoctor.intake.numbered import index_of
 from kvdoctor.intake.paste import Line, Paste
 from kvdoctor.text.template import Hit
 from kvdoctor.values.flatten import flatten
@@ -114,12 +115,14 @@ def _by_anchor(specs: tuple[LineSpec, ...]) -> list[tuple[str, list[int]]]:
 def _messages(paste: Paste) -> Iterator[_Message]:
     """The log records, and the lines that belong to none. A log call that was looked at often
     enough is passed over."""
+    lines = paste.lines
     behind = 0
     looks: dict[tuple[str, int], int] = {}
     for record in paste.records:
-        if record.number - 1 > behind:  # lines joined to the record before may be foreign to it
-            yield from _loose(paste.lines[behind : record.number - 1])
-        behind = max(behind, record.number)
+        at = index_of(lines, record.number)
+        if at > behind:  # lines joined to the record before may be foreign to it
+            yield from _loose(lines[behind:at])
+        behind = max(behind, at + 1)
         if record.log_line:
             site = (record.log_file, record.log_line)
             count = looks.get(site, 0)
@@ -127,7 +130,7 @@ def _messages(paste: Paste) -> Iterator[_Message]:
                 continue
             looks[site] = count + 1
         yield _Message(record.message, record.number, bool(record.log_line), record.pid, record.pod)
-    yield from _loose(paste.lines[behind:])
+    yield from _loose(lines[behind:])
 
 
 def _loose(lines: Sequence[Line]) -> Iterator[_Message]:
@@ -212,7 +215,8 @@ def _following(paste: Paste, number: int) -> str:
     """The lines behind line ``number`` that can be the rest of a wrapped one. A terminal breaks
     anywhere, so nothing stands between them."""
     rest: list[str] = []
-    for line in paste.lines[number : number + MOST_WRAPS]:
+    behind = index_of(paste.lines, number) + 1
+    for line in paste.lines[behind : behind + MOST_WRAPS]:
         if line.level or line.process or line.native or not line.text.strip():
             break
         rest.append(line.text)
