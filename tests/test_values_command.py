@@ -399,6 +399,48 @@ def test_any_value_survives_being_set(value: str) -> None:
     assert shlex.split(set_env(after, "VLLM_X", value).text)[0] == f"VLLM_X={value}"
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("vllm serve old --port 1", "vllm serve new --port 1"),
+        ("X=1 vllm serve 'an old' \\\n  --port 1", "X=1 vllm serve new \\\n  --port 1"),
+        ("vllm serve --port 1 old", "vllm serve --port 1 new"),
+        ("vllm serve --model old --port 1", "vllm serve --model new --port 1"),
+        ("vllm serve --model=old --port 1", "vllm serve --model=new --port 1"),
+        ("vllm serve old --model older --port 1", "vllm serve new --port 1"),
+        ("vllm serve --port 1", "vllm serve new --port 1"),
+        ("python -m vllm.entrypoints.openai.api_server --model old --port 1",
+         "python -m vllm.entrypoints.openai.api_server --model new --port 1"),
+        ("python3 -m vllm.entrypoints.openai.api_server --port 1",
+         "python3 -m vllm.entrypoints.openai.api_server --port 1 --model new"),
+        ("docker run --rm vllm/vllm-openai:v1 --model old",
+         "docker run --rm vllm/vllm-openai:v1 --model new"),
+        ("docker run --rm vllm/vllm-openai:v1 old --port 1",
+         "docker run --rm vllm/vllm-openai:v1 new --port 1"),
+    ],
+)  # fmt: skip
+def test_a_model_is_changed_where_vllm_reads_it(before: str, after: str) -> None:
+    changed = apply(command(before), {"--model": "new"})
+    assert changed.text == after
+    assert stated(changed.text)["model"] == "new"
+
+
+def test_a_positional_model_of_a_manifest_is_changed_in_its_place() -> None:
+    text = 'args:\n  - "vllm"\n  - "serve"\n  - "old"\n  - "--port"\n  - "1"'
+    before = parse_command(text, FLAGS, style="list")
+    assert apply(before, {"--model": "new"}).text == text.replace("old", "new")
+    bare = parse_command(
+        'args:\n  - "vllm"\n  - "serve"\n  - "--port"\n  - "1"', FLAGS, style="list"
+    )
+    assert apply(bare, {"--model": "new"}).text == text.replace("old", "new")
+
+
+def test_a_module_takes_no_model_from_a_positional_word() -> None:
+    text = "python -m vllm.entrypoints.openai.api_server word --port 1"
+    assert "model" not in stated(text)
+    assert apply(command(text), {"--model": "new"}).text == f"{text} --model new"
+
+
 def test_an_argument_list_of_a_manifest_is_changed_as_yaml() -> None:
     import yaml
 

@@ -83,6 +83,17 @@ class Command:
                 return one
         return None
 
+    @property
+    def is_module(self) -> bool:
+        """Whether a module of vLLM is run (python -m …): only --model names its model. `vllm
+        serve` takes the first positional word, and refuses one beside --model."""
+        return 0 < self.program < len(self.tokens) and self.tokens[self.program - 1].text == "-m"
+
+    @property
+    def model_word(self) -> int:
+        """The token of the positional word that names the model, -1 when none does."""
+        return -1 if self.is_module or not self.positional else self.positional[0]
+
     def line_of(self, token: int) -> int:
         """Line of the paste where a token stands, 0 when unknown."""
         if 0 <= token < len(self.rows):
@@ -341,8 +352,8 @@ def values_of(command: Command) -> Iterator[tuple[str, Scalar, int]]:
             continue  # dotted options replace the whole JSON of the same name
         for name, value in _stated(argument, command.flags):
             yield name, value, argument.last
-    if command.positional and command.argument("model") is None:
-        first = command.positional[0]
+    first = command.model_word
+    if first >= 0 and command.argument("model") is None:
         yield "model", command.tokens[first].text, first
 
 

@@ -19,6 +19,7 @@ from kvdoctor.values.literals import Tree, read_literal
 from kvdoctor.values.shell import quote
 
 TRANSFER = "--kv-transfer-config"
+MODEL = "model"
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
@@ -40,6 +41,8 @@ def change(command: Command, key: str, value: str) -> Command:
     head, _, path = key.partition(".")
     if head.lstrip("-").replace("-", "_") == OPENED and path:
         return set_transfer(command, path, value)
+    if command.flags.name(key) == MODEL and key.startswith("--"):
+        return set_model(command, value)
     if key.startswith("--"):
         return set_flag(command, key, value)
     if _VARIABLE.fullmatch(key):
@@ -78,6 +81,28 @@ def set_flag(command: Command, flag: str, value: str = "") -> Command:
         head = command.text[token.start : token.end].partition("=")[0]
         return _replace(command, present.first, present.first, value, head=f"{head}=")
     return _replace(command, present.first + 1, present.last, value)
+
+
+def set_model(command: Command, value: str) -> Command:
+    """Another model, in the place where the command names it: `vllm serve` takes its positional
+    word and refuses --model beside it, a module takes --model alone."""
+    word = command.model_word
+    if word < 0:
+        if command.is_module or command.argument(MODEL) is not None or command.program < 0:
+            return set_flag(command, f"--{MODEL}", value)
+        return _insert(command, command.program, value)
+    return remove_flag(_replace(command, word, word, value), f"--{MODEL}")
+
+
+def _insert(command: Command, after: int, value: str) -> Command:
+    """A new word right behind the token ``after``."""
+    end = command.tokens[after].end
+    if command.style == "list":
+        line = command.text.find("\n", end)
+        place = line if line >= 0 else len(command.text)
+        added = f"\n  - {listed(value)}"
+        return _again(command, command.text[:place] + added + command.text[place:])
+    return _again(command, f"{command.text[:end]} {quote(value)}{command.text[end:]}")
 
 
 def _switch(command: Command, name: str, flag: str, wanted: bool) -> Command:
