@@ -9,6 +9,7 @@ from kvdoctor import __version__
 from kvdoctor.decide import Cause
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match
+from kvdoctor.record import Record
 from kvdoctor.report import Report, input_spec
 from kvdoctor.show.document import next_step
 from kvdoctor.show.plain import cut, proof_words, value_source
@@ -36,7 +37,22 @@ def incident_note(
     from kvdoctor.show.hiding import Hider
 
     pods = {line.pod for source in shown.sources for line in source.paste.lines if line.pod}
-    return Hider(pods).hide(text)
+    prose = prose_of(shown.record) if shown.record is not None else []
+    return Hider(pods, prose).hide(text)
+
+
+def prose_of(record: Record) -> list[str]:
+    """What a record says in its own words; its examples are logs."""
+    checks = [text for one in record.checks for text in (one.cause, one.next_step)]
+    inputs = [text for one in record.inputs.values() for text in (one.ask, one.find)]
+    fixes = [
+        text
+        for one in record.fixes.values()
+        for text in (one.title, one.snippet, one.changes, one.proof.note)
+    ]
+    advice = [text for known in record.published for one in known.advice for text in one]
+    related = [one.why for one in record.related]
+    return [record.title, record.summary, *checks, *inputs, *fixes, *advice, *related]
 
 
 def _title(shown: Report) -> str:
