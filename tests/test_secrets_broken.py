@@ -117,6 +117,19 @@ def test_the_parts_that_a_runtime_makes_of_a_long_row_are_read_as_one() -> None:
     gone("\n".join(json.dumps(one) for one in docker), R)
 
 
+@pytest.mark.parametrize("width", range(93, 120, 5))
+def test_a_mark_that_is_itself_broken_at_an_unusual_width_is_known(width: int) -> None:
+    head = VLLM.replace("INFO", "ERROR")
+    for row, secret in SECRETS.items():
+        for part in ("hf", "h", "Authorization: Bea", "OPENAI_API_K", "AWS_SECRET_ACC", "{'api_k"):
+            if part in row:
+                place = row.index(part) + len(part)
+                whole = head + "x" * (width - len(head) - place - 1) + " " + row
+                text = f"INFO short\n{whole[:width]}\n{whole[width:]}\nINFO next\n"
+                gone(text, secret)
+                assert not shows(read(text).text, secret)
+
+
 KEY = ["-----BEGIN RSA PRIVATE KEY-----", *wrapped(R * 9, 64), "-----END RSA PRIVATE KEY-----"]
 
 

@@ -21,12 +21,14 @@ MAX_CHAIN = 16_000  # characters of one chain, behind its first row
 ROWS_BEFORE = 6  # how far before the row with a mark its chain may begin
 LEAST_PART = 1000  # characters of a JSON record that a runtime parted without saying so
 LONGEST_ROW = 200_000  # characters of a row that is looked at
+SHORT = 40  # characters of a row that no terminal breaks
 SEAM = 24  # characters on each side of a line end in which a mark may be broken
 
 # What terminals, pagers, mail and log runtimes break at.
 _USUAL = frozenset(
     {72, 80, 100, 120, 132, 160, 200, 240, 256, 512, 1000, 1024, 2000, 2048, 4096, 8192, 16384}
 )  # fmt: skip
+_LEVELS = ("INFO", "ERROR", "WARNING", "DEBUG", "CRITICAL", "Traceback", "During ", "The above ")
 _BLANK = " \t\r"
 _BORDERS = "│┃║|"
 _RUN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.+/~%-"
@@ -136,18 +138,42 @@ def seams(rows: Sequence[str]) -> tuple[frozenset[int], list[int]]:
     full = lengths.count(widest)
     evident = 40 <= widest <= MAX_WIDTH and (full >= 3 or (full >= 2 and len(rows) <= 80))
     widths = _USUAL | {widest} if evident else _USUAL
-    return widths, [at for at, length in enumerate(lengths[:-1]) if length in widths]
+    ends = [
+        at
+        for at, length in enumerate(lengths[:-1])
+        if length in widths or (length > SHORT and _may_go_on(rows[at + 1]))
+    ]
+    return widths, ends
+
+
+def _may_go_on(row: str) -> bool:
+    """Whether nothing at the start of ``row`` speaks against its being the rest of another."""
+    start = row[:1]
+    return (start == "_" or start.isalnum()) and row[4:5] != "-" and not row.startswith(_LEVELS)
 
 
 def at_seam(rows: Sequence[str], at: int) -> str:
     """What stands around the end of row ``at``, in one piece."""
-    before, behind = rows[at].rstrip(_BLANK), rows[at + 1]
-    return before[-SEAM:] + behind[:SEAM]
+    return rows[at].rstrip(_BLANK)[-SEAM:] + rows[at + 1][:SEAM]
 
 
-def chains(rows: Sequence[str], widths: frozenset[int], marked: Sequence[int]) -> Iterator[Chain]:
-    """The rows around the ``marked`` ones (in order) that belong together; each row once."""
-    finder = _Finder(rows, widths)
+def torn(rows: Sequence[str], at: int, marks: Sequence[str]) -> bool:
+    """Whether one of ``marks`` begins on row ``at`` and ends on the next."""
+    before, behind = rows[at].rstrip(_BLANK)[-SEAM:].lower(), rows[at + 1][:SEAM].lower()
+    return any(
+        mark in before[1 - len(mark) :] + behind[: len(mark) - 1] for mark in marks if mark[1:]
+    )
+
+
+def chains(
+    rows: Sequence[str],
+    widths: frozenset[int],
+    marked: Sequence[int],
+    ends: frozenset[int] = frozenset(),
+) -> Iterator[Chain]:
+    """The rows around the ``marked`` ones (in order) that belong together; each row once. ``ends``:
+    rows whose ends part a mark."""
+    finder = _Finder(rows, widths, ends)
     behind = 0
     for row in marked:
         if row < behind or len(rows[row]) > LONGEST_ROW:
@@ -162,8 +188,8 @@ def chains(rows: Sequence[str], widths: frozenset[int], marked: Sequence[int]) -
 
 
 class _Finder:
-    def __init__(self, rows: Sequence[str], widths: frozenset[int]) -> None:
-        self.rows, self.widths = rows, widths
+    def __init__(self, rows: Sequence[str], widths: frozenset[int], ends: frozenset[int]) -> None:
+        self.rows, self.widths, self.ends = rows, widths, ends
         self.known: dict[int, _Body] = {}
 
     def body(self, at: int) -> _Body:
@@ -195,7 +221,9 @@ class _Finder:
             return after.start, after.end, True
         before = self.rows[at][body.start : body.end]
         head = after.head
-        if self.wide(at, filled) and not (head.level or head.log_file or head.time or head.native):
+        headless = not (head.level or head.log_file or head.time or head.native)
+        same = headless and head.process in ("", body.head.process)
+        if same and (at in self.ends or self.wide(at, filled)):
             return after.start, after.end, True
         if not _is_open(before) or not (body.same_record(after) or not head.log_file):
             return None

@@ -123,8 +123,10 @@ class Redactor:
         """Replace the secrets that a line end parts, in ``rows``."""
         widths, ends = broken.seams(rows)
         near = "\n".join(broken.at_seam(rows, at) for at in ends).encode("utf-8", "replace").lower()
-        marked = marked | {ends[one] for one in _rows_with(near, _MARKS)}
-        for chain in broken.chains(rows, widths, sorted(marked.union(broken.parted(rows)))):
+        close = [ends[one] for one in _rows_with(near, _MARKS)]
+        torn = frozenset(at for at in close if broken.torn(rows, at, _MARKS))
+        marked = marked.union(close, broken.parted(rows))
+        for chain in broken.chains(rows, widths, sorted(marked), torn):
             self._join(rows, chain)
         for row in marked:
             if "\\n" in rows[row] or "#012" in rows[row]:
