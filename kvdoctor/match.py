@@ -16,7 +16,9 @@ from kvdoctor.identity import Identity, Place, frame_place
 from kvdoctor.intake.numbered import line_at
 from kvdoctor.intake.paste import Failure, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
+from kvdoctor.values.value import Values
 
+NO_VALUES = Values()
 EVIDENCE_LIMIT = 6
 BEGINNING = 200  # characters of a message, blanks left out, by which two are the same
 MOST_ALIKE = 200  # groups with one beginning that are looked at
@@ -89,8 +91,10 @@ class Trouble:
     evidence: tuple[int, ...] = ()
 
 
-def match(paste: Paste, knowledge: Knowledge) -> tuple[Match, ...]:
-    """Everything of note in ``paste``, the root cause first; empty for a healthy log."""
+def match(paste: Paste, knowledge: Knowledge, values: Values = NO_VALUES) -> tuple[Match, ...]:
+    """Everything of note in ``paste``, the root cause first; empty for a healthy log.
+
+    ``values``: those of the paste, to tell its several starts of vLLM apart."""
     identifier = Identifier(knowledge, paste)
     troubles = _troubles(paste, identifier)
     if not any(not trouble.is_wrapper for trouble in troubles):

@@ -6,7 +6,7 @@ differs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kvdoctor.data import dataclass, field, replace
 from kvdoctor.decide import (
@@ -22,6 +22,7 @@ from kvdoctor.decide import (
 )
 from kvdoctor.errors import InputError
 from kvdoctor.fix import Fix, NotOffered, offers
+from kvdoctor.intake.numbered import line_at
 from kvdoctor.intake.paste import Paste, Release
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match, match, together
@@ -32,7 +33,7 @@ from kvdoctor.text.rendering import render
 from kvdoctor.unexplained import Unexplained, unexplained
 from kvdoctor.values import Launch, Table, find_launches, merge, read_values, side_of
 from kvdoctor.values.rewrite import apply, difference
-from kvdoctor.values.value import Value, Values
+from kvdoctor.values.value import Start, Value, Values
 from kvdoctor.walk import (
     Configuration,
     Link,
@@ -50,6 +51,7 @@ class Source:
 
     paste: Paste
     side: str = "this"  # prefill, decode, or this when neither the user nor the text says
+    values: Values = Values()  # what the text says, as far as it was read
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +136,16 @@ def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
     values = Values()
     commands: list[Launch] = []
     found: list[tuple[Match, ...]] = []
-    sided = [Source(source.paste, side) for source, side in zip(sources, sides, strict=True)]
-    for position, (source, read) in enumerate(zip(sided, readings, strict=True)):
-        placed = _on_side(read, source.side)
+    sided = [
+        Source(source.paste, side, _on_side(read, side))
+        for source, side, read in zip(sources, sides, readings, strict=True)
+    ]
+    for position, source in enumerate(sided):
+        paste, placed = source.paste, source.values
         values = merge(values, placed) if position else placed
-        commands.extend(find_launches(source.paste, side=source.side, table=table, restate=True))
-        found.append(match(source.paste, knowledge))
+        launches = find_launches(paste, side=source.side, table=table, restate=True)
+        commands.extend(replace(launch, source=paste.name) for launch in launches)
+        found.append(match(paste, knowledge, placed))
     findings = together(found) if len(found) > 1 else (found[0] if found else ())
     release = _release_of(sided, findings)
     kept = _without_denied(findings, sided, values, knowledge, release)
@@ -177,12 +183,18 @@ def _on_side(values: Values, side: str) -> Values:
     if side not in OTHER:
         return values
     names = {"this": side, "other": OTHER[side]}
-    return Values(
-        tuple(
+
+    def placed(entries: Iterable[Value]) -> tuple[Value, ...]:
+        return tuple(
             replace(entry, side=names[entry.side]) if entry.side in names else entry
-            for entry in values.entries
+            for entry in entries
         )
+
+    starts = tuple(
+        replace(one, side=names.get(one.side, one.side), entries=placed(one.entries))
+        for one in values.starts
     )
+    return Values(placed(values.entries), starts, values.spoke)
 
 
 def _release_of(sources: Sequence[Source], findings: Sequence[Match]) -> Release:
@@ -207,7 +219,8 @@ def _without_denied(
     for finding in findings:
         record = knowledge.records.get(finding.record) if finding.record else None
         if record is not None and record.severity != "error":
-            facts = _facts(record, finding, sources, values, {}, release, knowledge)
+            seen = _seen_from(finding, sources, values)
+            facts = _facts(record, finding, sources, seen, {}, release, knowledge)
             if isinstance(diagnose(record, facts), NoCause):
                 continue
         kept.append(finding)
@@ -228,10 +241,28 @@ def _rooted(findings: tuple[Match, ...]) -> tuple[Match, ...]:
 def _side_of_finding(finding: Match | None, sources: Sequence[Source]) -> str:
     if finding is None:
         return sources[0].side if len(sources) == 1 else "this"
+    start = _start_of(finding, sources)
+    if start is not None and start.side in OTHER:
+        return start.side
+    return next((one.side for one in sources if one.paste.name == finding.source), "this")
+
+
+def _start_of(finding: Match | None, sources: Sequence[Source]) -> Start | None:
+    """The start of vLLM that the finding stands in, where its text holds several."""
     for source in sources:
-        if source.paste.name == finding.source:
-            return source.side
-    return "this"
+        if finding is not None and source.paste.name == finding.source and source.values.starts:
+            line = line_at(source.paste.lines, finding.number)
+            if line is not None:
+                return source.values.start_at(line.number, line.pod, line.pid)
+    return None
+
+
+def _seen_from(finding: Match | None, sources: Sequence[Source], values: Values) -> Values:
+    """What counts for a finding: of several starts of vLLM in one text, the values of its own."""
+    start = _start_of(finding, sources)
+    if finding is None or start is None:
+        return values
+    return values.seen_from(start, finding.source)
 
 
 def _facts(
@@ -282,15 +313,16 @@ def report(
     finding = read.findings[chosen] if chosen is not None and record_id is None else None
     wanted = record_id or (finding.record if finding else None)
     record = knowledge.records.get(wanted) if wanted else None
-    values = read.values.plus(_answered(answers or {}), first=True)
+    given = tuple(_answered(answers or {}))
+    values = read.values.plus(given, first=True)
     base = Report(
         read.sources, read.release, read.findings, values, "no_match", chosen,
         commands=read.commands, notices=read.notices, unexplained=read.unexplained,
     )  # fmt: skip
     if record is None:
         return _without_record(base, knowledge, walk)
-    given = answers or {}
-    facts = _facts(record, finding, read.sources, values, given, read.release, knowledge)
+    values = _seen_from(finding, read.sources, read.values).plus(given, first=True)
+    facts = _facts(record, finding, read.sources, values, answers or {}, read.release, knowledge)
     outcome = diagnose(record, facts)
     side = _side_of_finding(finding, read.sources)
     config = configuration(record, outcome.values, values, side, facts.candidates)
@@ -385,11 +417,7 @@ def _rewritten(fix: Fix, done: Report) -> OfferedFix:
     offered = OfferedFix(fix)
     if not fix.applies and not fix.removes:
         return offered
-    wanted = done.side if fix.side in ("this", "both") else fix.side
-    if fix.side == "other":
-        wanted = OTHER.get(done.side, "this")
-    fitting = [one for one in done.commands if one.side == wanted or "this" in (one.side, wanted)]
-    for launch in sorted(fitting, key=lambda one: one.side != wanted):
+    for launch in _launches_for(fix, done):
         try:
             changed = apply(launch.command, fix.applies, fix.removes)
         except InputError:
@@ -399,6 +427,24 @@ def _rewritten(fix: Fix, done: Report) -> OfferedFix:
             restated = launch.origin == "log"
             return OfferedFix(fix, launch.command.text, changed.text, lines, restated=restated)
     return offered
+
+
+def _launches_for(fix: Fix, done: Report) -> list[Launch]:
+    """The commands that the fix may change, the likeliest first: of the fix's side, and of several
+    starts of vLLM in one text that of the failure. A command whose side nothing tells is nobody's
+    but the failure's own."""
+    wanted = OTHER.get(done.side, "") if fix.side == "other" else fix.side
+    start = _start_of(done.finding, done.sources)
+    if wanted in ("this", "both"):
+        wanted = done.side
+    fitting = [one for one in done.commands if one.side == wanted]
+    if fix.side in ("this", "both") or wanted == done.side:
+        fitting += [one for one in done.commands if one.side == "this" != wanted]
+
+    def elsewhere(one: Launch) -> bool:
+        return start is not None and one.start not in (0, start.order)
+
+    return sorted(fitting, key=elsewhere)
 
 
 def input_spec(shown: Report, name: str) -> Input:

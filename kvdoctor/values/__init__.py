@@ -23,7 +23,7 @@ from kvdoctor.values.found import CERTAIN, OTHER, Found, Server, placed
 from kvdoctor.values.lines import read_lines
 from kvdoctor.values.sides import side_in_name, side_of_server
 from kvdoctor.values.table import Table, builtin_table, load_table
-from kvdoctor.values.value import SIDES, Scalar, Value, Values
+from kvdoctor.values.value import SIDES, Scalar, Spoke, Start, Value, Values
 
 __all__ = [
     "SIDES", "Command", "Launch", "Scalar", "Table", "Value", "Values", "builtin_table",
@@ -46,6 +46,8 @@ class Launch:
     command: Command
     side: str = "this"
     origin: str = "pasted"
+    start: int = 0  # the start of vLLM within the text that was launched so
+    source: str = ""
 
 
 @dataclass(slots=True)
@@ -56,6 +58,7 @@ class _Reading:
     launches: list[tuple[Command, Server]]
     manifests: list[Server]
     loose: Server  # variables and models that belong to no server
+    spoke: tuple[Spoke, ...] = ()
 
 
 def read_values(paste: Paste, *, side: str = "this", table: Table | None = None) -> Values:
@@ -80,7 +83,10 @@ def read_values(paste: Paste, *, side: str = "this", table: Table | None = None)
     for value in usual(table, paste.release.candidates):
         if (value.name, own) not in stated and (value.name, "this") not in stated:
             entries.append(replace(value, side=own, source=paste.name))
-    return Values(tuple(entries))
+    if len(reading.logs) < 2:
+        return Values(tuple(entries))
+    starts = tuple(_start(server, own, reading.logs, table, paste.name) for server in reading.logs)
+    return Values(tuple(entries), starts, reading.spoke)
 
 
 def read_command(text: str, table: Table | None = None) -> tuple[Values, Command | None]:
@@ -129,7 +135,7 @@ def find_launches(
     launches, manifests, _ = _configured(plain, table)
     if not launches and not restate:
         return ()
-    reading = _Reading(read_lines(paste, table), launches, manifests, Server())
+    reading = _Reading(read_lines(paste, table).all, launches, manifests, Server())
     own, _ = _own_side(reading, paste, side, table)
     if not launches:
         return tuple(_restated(reading.logs, own, table))
@@ -147,7 +153,7 @@ def _restated(logs: list[Server], own: str, table: Table) -> Iterable[Launch]:
         command = restated(server, table)
         if command is not None:
             side = own if own != "this" else side_of_server(server, table.roles) or "this"
-            yield Launch(replace(command, number=server.number), side, "log")
+            yield Launch(replace(command, number=server.number), side, "log", server.start)
 
 
 def side_of(values: Values, paste: Paste | None = None) -> str:
@@ -190,7 +196,8 @@ def _labelled(values: Values, side: str) -> Values:
 
 
 def _read(paste: Paste, table: Table) -> _Reading:
-    logs = read_lines(paste, table)
+    servers = read_lines(paste, table)
+    logs = servers.all
     for server in logs:
         infer(server, table, paste.release.candidates, paste.name)
     plain = [line for line in paste.lines if not line.level]
@@ -198,7 +205,7 @@ def _read(paste: Paste, table: Table) -> _Reading:
     launches, manifests, rest = _configured(plain, table)
     loose.found += read_environment(rest, table.environment)
     loose.found += _models(rest, table)
-    return _Reading(logs, launches, manifests, loose)
+    return _Reading(logs, launches, manifests, loose, tuple(servers.spoke))
 
 
 def _configured(
@@ -274,8 +281,10 @@ def _own_side(reading: _Reading, paste: Paste, asked: str, table: Table) -> tupl
         ([server for _, server in reading.launches], "launch command"),
         (reading.manifests, "manifest"),
     ):
-        sides = {one for server in servers if (one := side_of_server(server, table.roles))}
-        if len(sides) == 1:
+        told = [(server, side_of_server(server, table.roles)) for server in servers]
+        sides = {side for _, side in told if side}
+        others = any(server.settled and not side for server, side in told)  # said all, not a side
+        if len(sides) == 1 and not others:
             return sides.pop(), why
         if sides:
             return "this", ""
@@ -285,13 +294,9 @@ def _own_side(reading: _Reading, paste: Paste, asked: str, table: Table) -> tupl
 
 def _ordered(reading: _Reading, own: str, table: Table, source: str) -> list[Value]:
     """All values with their sides, best source first, later starts of vLLM before earlier ones."""
-    sides = {one for server in reading.logs if (one := side_of_server(server, table.roles))}
     pairs: list[tuple[Found, Value]] = []
     for server in reversed(reading.logs):
-        side = own
-        if len(sides) > 1 or own == "this":
-            side = side_of_server(server, table.roles) or "this"
-        pairs += placed(server, side)
+        pairs += placed(server, _side_of_start(server, own, reading.logs, table))
     alone = len(reading.launches) == 1
     for _, server in reading.launches:
         pairs += placed(server, server.side or (own if alone else "this"))
@@ -299,6 +304,20 @@ def _ordered(reading: _Reading, own: str, table: Table, source: str) -> list[Val
         pairs += placed(server, server.side or "this")
     pairs += placed(reading.loose, own)
     return [replace(one, source=one.source or source) for one in _sorted(pairs)]
+
+
+def _side_of_start(server: Server, own: str, logs: list[Server], table: Table) -> str:
+    """The side of one server of a text whose own side is ``own``."""
+    sides = {one for other in logs if (one := side_of_server(other, table.roles))}
+    if len(sides) > 1 or own == "this":
+        return side_of_server(server, table.roles) or "this"
+    return own
+
+
+def _start(server: Server, own: str, logs: list[Server], table: Table, source: str) -> Start:
+    side = _side_of_start(server, own, logs, table)
+    entries = _sorted(placed(server, side))
+    return Start(server.start, side, tuple(replace(one, source=source) for one in entries))
 
 
 def _sorted(pairs: list[tuple[Found, Value]]) -> list[Value]:

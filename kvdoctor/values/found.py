@@ -38,6 +38,7 @@ class Server:
     complete: bool = True  # False when the list of its arguments is cut off
     arguments: dict[str, Tree] = field(default_factory=dict)  # that list, and the line it stands in
     number: int = 0
+    start: int = 0  # from 1 for those that log lines tell apart, 0 for others
 
     def first(self, name: str) -> Value | None:
         """The best stated or inferred value of ``name`` on this server's own side."""
@@ -56,7 +57,7 @@ def placed(server: Server, side: str) -> list[tuple[Found, Value]]:
     """The server's values with "this" and "other" resolved; ``side`` is the server's side."""
     result = []
     for one in resolved(server):
-        value = one.value
+        value = replace(one.value, start=server.start) if server.start else one.value
         if side != "this" and value.side in ("this", "other"):
             value = replace(value, side=side if value.side == "this" else OTHER[side])
         result.append((one, value))

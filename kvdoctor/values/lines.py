@@ -19,7 +19,7 @@ from kvdoctor.values.flatten import flatten
 from kvdoctor.values.found import Found, Server
 from kvdoctor.values.literals import Tree, read_literal, read_pairs, scalar
 from kvdoctor.values.table import LineSpec, Reads, Table, TreeSpec
-from kvdoctor.values.value import Scalar, Value
+from kvdoctor.values.value import Scalar, Spoke, Value, start_of
 
 HEAD = 2_000  # characters of a message in which an anchor is looked for
 LONGEST = 200_000  # characters of one message that are read
@@ -40,7 +40,7 @@ class _Message:
 
 
 @dataclass(slots=True)
-class _Servers:
+class Servers:
     """Tells which server of the text a line belongs to."""
 
     all: list[Server] = field(default_factory=list)
@@ -48,8 +48,10 @@ class _Servers:
     owner: dict[tuple[str, int], Server] = field(default_factory=dict)  # by pod and process id
     started: set[int] = field(default_factory=set)  # orders of servers with other processes
     mixed: set[str] = field(default_factory=set)  # pods whose servers start at the same time
+    spoke: list[Spoke] = field(default_factory=list)
 
-    def of(self, pod: str, pid: int) -> Server:
+    def of(self, pod: str, pid: int, number: int) -> Server:
+        """The server that wrote line ``number``."""
         owner = self.owner.get((pod, pid)) if pid else None
         if owner is not None:
             return owner
@@ -61,29 +63,38 @@ class _Servers:
         if pid:
             self.owner[pod, pid] = server
             self.started.add(server.order)
+            self.spoke.append(Spoke(number, pod, pid, server.start, begins=False))
         return server
 
+    def at(self, number: int, pod: str, pid: int) -> Server:
+        """The server of a line, told when all lines were read."""
+        start = start_of(self.spoke, number, pod, pid)
+        return self.all[start - 1] if start else self.of(pod, pid, number)
+
     def add(self, pod: str) -> Server:
-        self.all.append(Server(len(self.all), pod))
+        self.all.append(Server(len(self.all), pod, start=len(self.all) + 1))
         return self.all[-1]
 
-    def start(self, pod: str, pid: int) -> Server:
+    def start(self, pod: str, pid: int, number: int) -> Server:
         """A new server begins at this line, unless it only continues the one that has begun."""
         last = self.current.get(pod)
         if last is not None and "start" not in last.marks:
             server = last  # what stood before the first start line belongs to it
         else:
-            if last is not None and last.order not in self.started and pid:
+            if (pod, pid) in self.owner and pid:  # the ids are given anew after a restart
+                self.owner = {key: one for key, one in self.owner.items() if key[0] != pod}
+            elif last is not None and last.order not in self.started and pid:
                 self.mixed.add(pod)
             server = self.current[pod] = self.add(pod)
+        self.spoke.append(Spoke(number, pod, pid, server.start, begins=True))
         if pid:
             self.owner[pod, pid] = server
         return server
 
 
-def read_lines(paste: Paste, table: Table) -> list[Server]:
+def read_lines(paste: Paste, table: Table) -> Servers:
     """The servers of the text with the values that their log lines state."""
-    servers = _Servers()
+    servers = Servers()
     candidates = paste.release.candidates
     specs = tuple(
         spec
@@ -100,7 +111,7 @@ def read_lines(paste: Paste, table: Table) -> list[Server]:
         for index in sorted(found):
             _apply(specs[index], message, servers, paste, table)
     _processes(paste, servers, table)
-    return servers.all
+    return servers
 
 
 def _by_anchor(specs: tuple[LineSpec, ...]) -> list[tuple[str, list[int]]]:
@@ -139,23 +150,27 @@ def _loose(lines: Sequence[Line]) -> Iterator[_Message]:
             yield _Message(line.text, line.number, False, line.pid, line.pod)
 
 
-def _processes(paste: Paste, servers: _Servers, table: Table) -> None:
+def _processes(paste: Paste, servers: Servers, table: Table) -> None:
     """Which ranks spoke: a worker TP3 shows that there are at least four."""
-    seen: set[tuple[str, int, str]] = {
-        (line.pod, line.pid, line.process) for line in paste.lines if line.process
-    }
-    for pod, pid, process in sorted(seen):
+    begins = [one.number for one in servers.spoke if one.begins]
+    begun = 0
+    seen: dict[tuple[str, int, str, int], int] = {}
+    for line in paste.lines:
+        if begun < len(begins) and line.number >= begins[begun]:
+            begun += 1
+        if line.process:
+            seen.setdefault((line.pod, line.pid, line.process, begun), line.number)
+    for (pod, pid, process, _), number in sorted(seen.items()):
         for kind, rank in _RANK.findall(process):
             if kind in table.ranks:
-                servers.of(pod, pid).ranks.setdefault(kind, set()).add(int(rank))
+                server = servers.at(number, pod, pid)
+                server.ranks.setdefault(kind, set()).add(int(rank))
 
 
 # -- one line ----------------------------------------------------------------------------------
 
 
-def _apply(
-    spec: LineSpec, message: _Message, servers: _Servers, paste: Paste, table: Table
-) -> None:
+def _apply(spec: LineSpec, message: _Message, servers: Servers, paste: Paste, table: Table) -> None:
     text = message.text[:LONGEST]
     hit = spec.pattern.match(text)
     if hit is None and (spec.anywhere or not message.placed):
@@ -163,9 +178,9 @@ def _apply(
     if hit is None:
         return
     if "start" in spec.marks:
-        server = servers.start(message.pod, message.pid)
+        server = servers.start(message.pod, message.pid, message.number)
     else:
-        server = servers.of(message.pod, message.pid)
+        server = servers.of(message.pod, message.pid, message.number)
     for mark in spec.marks:
         server.marks.setdefault(mark, message.number)
     why = spec.id.replace("-", " ")
