@@ -24,6 +24,7 @@ class Actions(Base):
 
     shown: Report | None
     _adding_side: bool
+    _wanted: str  # the side whose text is missing, "" when it is not known
     _confirming: str
 
     @property
@@ -38,10 +39,13 @@ class Actions(Base):
         """One step back; on the tour: leave it."""
         from kvdoctor import session
 
-        if self._me.touring:
+        state = session.back(self._me.state)
+        if self._me.adding:
+            self._me.take(replace(state, future=()))
+        elif self._me.touring:
             self._me.leave_tour()
         else:
-            self._me.take(session.back(self._me.state))
+            self._me.take(state)
 
     def action_go(self, step: str) -> None:
         from kvdoctor import session
@@ -56,10 +60,11 @@ class Actions(Base):
     def action_other_side(self) -> None:
         """The next paste or file joins what is there instead of replacing it."""
         from kvdoctor import session
+        from kvdoctor.ui.places import lacking
 
         self._adding_side = True
+        self._wanted = lacking(self.shown)
         self._me.take(replace(session.go(self._me.state, "start"), message=""))
-        self._me.say("Paste the other side's log, launch command or YAML; it joins what is there.")
 
     def change_value(self, name: str) -> None:
         """From a value on the cause page to the field that changes it."""
@@ -81,6 +86,14 @@ class Actions(Base):
         from textual.widgets import Input
 
         if isinstance(self.focused, Input):
+            await self.focused.action_submit()
+
+    async def action_cannot_tell(self) -> None:
+        """A click on the word: the answer of somebody who cannot tell."""
+        from textual.widgets import Input
+
+        if isinstance(self.focused, Input):
+            self.focused.value = "?"
             await self.focused.action_submit()
 
     # -- copying --------------------------------------------------------------------------------
@@ -254,10 +267,7 @@ class Actions(Base):
 
     def keys_text(self) -> str:
         """The keys that do something now, and what the step is for."""
-        rows: dict[str, str] = {}
-        for _, binding, enabled, _ in self.active_bindings.values():
-            if enabled and binding.description and binding.show:
-                rows.setdefault(binding.description, self.get_key_display(binding))
+        rows = {word: key for word, key, _ in self._working(self.screen)}
         guide = [*self._me.pane.GUIDE.split(". ")]
         lines = [f"{one.rstrip('.')}." for one in guide if one]
         return "\n".join([*lines, "", *(f"  {key:8} {word}" for word, key in rows.items())])
@@ -287,12 +297,20 @@ class Actions(Base):
         """The keys that do something now, as commands of the palette."""
         from textual.app import SystemCommand
 
+        for word, key, action in self._working(screen):
+            yield SystemCommand(word, f"the key {key}", self._doing(action))
+
+    def _working(self, screen: Screen[object]) -> list[tuple[str, str, str]]:
+        """What the keys that do something now do, the key, its action. In a field a letter is
+        typed: there only the keys count that are none."""
+        found: dict[str, tuple[str, str, str]] = {}
         for _, binding, enabled, _ in screen.active_bindings.values():
-            if enabled and binding.show and binding.description:
-                key = self.get_key_display(binding)
-                yield SystemCommand(
-                    binding.description, f"the key {key}", self._doing(binding.action)
-                )
+            key = self.get_key_display(binding)
+            if not (enabled and binding.show and binding.description):
+                continue
+            if len(key) > 1 or not self._me.typing:
+                found.setdefault(binding.description, (binding.description, key, binding.action))
+        return list(found.values())
 
     def _doing(self, action: str) -> Callable[[], None]:
         def run() -> None:

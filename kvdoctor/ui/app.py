@@ -23,7 +23,7 @@ from textual.widgets import ContentSwitcher, Static
 from kvdoctor.ui.actions import Actions
 from kvdoctor.ui.heading import Heading
 from kvdoctor.ui.keybar import KeyBar
-from kvdoctor.ui.keys import BACK, keys_of
+from kvdoctor.ui.keys import BACK, IN_FRONT, keys_of
 from kvdoctor.ui.offering import Offering
 from kvdoctor.ui.panes.base import Pane
 from kvdoctor.ui.panes.start import StartPane
@@ -54,6 +54,18 @@ class Pending(NamedTuple):
     name: str
     side: str
     data: bytes | str
+
+
+class Flow(Screen[object]):
+    """What lies below the screens in front: its keys do nothing while one of them is open."""
+
+    def on_screen_suspend(self) -> None:
+        for bar in self.query(KeyBar):
+            bar.show(IN_FRONT)
+
+    def on_screen_resume(self) -> None:
+        if self.query(KeyBar):
+            the_app(self.app).show_keys()
 
 
 class KvdoctorApp(Actions, Remembering, Offering, Touring, App[int]):
@@ -135,6 +147,9 @@ class KvdoctorApp(Actions, Remembering, Offering, Touring, App[int]):
         yield Static("", id="guide", markup=False)
         yield Static("", id="message", markup=False)
         yield KeyBar(id="keys")
+
+    def get_default_screen(self) -> Screen[object]:
+        return Flow(id="_default")
 
     def on_mount(self) -> None:
         if self.ascii_only:
@@ -338,7 +353,8 @@ class KvdoctorApp(Actions, Remembering, Offering, Touring, App[int]):
         usable = tuple(
             one
             for one in keys_of(self.step, adding=self.adding, typing=self.typing)
-            if self._usable(one.action) and not (inside and one.action == "app.leave")
+            if ((one == BACK and (inside or self.touring)) or self._usable(one.action))
+            and not (inside and one.action == "app.leave")
         )
         if self.touring:
             usable = tuple(one._replace(word="leave") if one == BACK else one for one in usable)
@@ -347,7 +363,8 @@ class KvdoctorApp(Actions, Remembering, Offering, Touring, App[int]):
 
     def on_descendant_focus(self) -> None:
         """Other keys work in a field than outside it."""
-        self.show_keys()
+        if not isinstance(self.screen, ModalScreen):
+            self.show_keys()
 
     def on_key(self, event: events.Key) -> None:
         """A key of ours that does nothing here says why."""
@@ -415,6 +432,8 @@ class KvdoctorApp(Actions, Remembering, Offering, Touring, App[int]):
             return step == "cause" and any(one.after for one in fixes)
         if action == "pictures":
             return step == "cause"
+        if action == "take_up":
+            return self.shown is not None and (step != "choose" or bool(self.shown.findings))
         if action == "beside":
             return self.shown is not None
         if action in ("copy_note", "copy_menu"):

@@ -38,7 +38,7 @@ class KeyBar(Widget):
         if not self._keys:
             return []
         *most, last = self._keys
-        room = (self.size.width or 80) - 2 - _width(last)
+        room = (self.size.width or 78) - _width(last)
         kept: list[Key] = []
         for one in most:
             if _width(one) + 2 > room:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kvdoctor.decide import OTHER
 from kvdoctor.intake import numbered
 from kvdoctor.intake.paste import Line
-from kvdoctor.report import Source
+from kvdoctor.report import Report, Source
 
 
 def source_name(name: str) -> str:
@@ -33,3 +34,9 @@ def telling(line: Line | None, shown: str, width: int, message: str = "") -> str
         head = told.rfind(" ", 0, max(0, at - 1)) + 1  # the exception's name stays
         return "…" + told[head:]
     return told
+
+
+def lacking(shown: Report | None) -> str:
+    """The side of which there is no text while there is one of its peer; "" otherwise."""
+    sides = {source.side for source in shown.sources} & set(OTHER) if shown is not None else set()
+    return OTHER[sides.pop()] if len(sides) == 1 else ""

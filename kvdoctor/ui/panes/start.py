@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from kvdoctor.terminal import is_served
+from kvdoctor.ui.fields import PathField
 from kvdoctor.ui.panes.base import Pane, text
 
 if TYPE_CHECKING:
@@ -60,7 +61,35 @@ class StartPane(Pane):
     def compose(self) -> ComposeResult:
         remembers = self.app.check_action("history", ())
         yield Static(_introduction(bool(remembers)), id="introduction")
+        yield PathField(placeholder="path of a file, enter reads it", id="path", compact=True)
         yield Static("", id="pasted")
+
+    def on_mount(self) -> None:
+        self.query_one("#path").display = False
+
+    def take_focus(self) -> None:
+        path = self.query_one("#path")
+        self.screen.set_focus(path if path.display else self)
+
+    def name_file(self, line: str, adding: bool) -> None:
+        """A path was pasted: it stands in the field, where there is one."""
+        self.show_page(adding)
+        if adding:
+            path = self.query_one("#path", PathField)
+            path.value = line
+            path.cursor_position = len(line)
+
+    async def on_input_submitted(self, event: Input.Submitted) -> None:
+        """A typed path is one that was meant: it is read, if it is a file."""
+        event.stop()
+        app = self.app
+        if not event.value.strip():
+            app.say("paste the text, or type the path of a file; esc leads back")  # type: ignore[attr-defined]
+        elif app.offer_path(event.value):  # type: ignore[attr-defined]
+            if app.offered is not None:  # type: ignore[attr-defined]
+                app.action_take_offered()  # type: ignore[attr-defined]
+        else:
+            app.say("there is no file of that name here", True)  # type: ignore[attr-defined]
 
     def add(self, piece: str) -> None:
         """Take a piece of a paste; long pastes arrive in several."""
@@ -77,9 +106,45 @@ class StartPane(Pane):
 
     def show(self, shown: Report | None, state: State) -> None:
         if not self._pieces:
-            self.query_one("#pasted", Static).update("")
-            self.query_one("#introduction").display = True
+            self.show_page(self.app.adding)  # type: ignore[attr-defined]
             self.scroll_home(animate=False)
+
+    def show_page(self, adding: bool) -> None:
+        """What is wanted here; ``adding``: it joins what was read."""
+        app = self.app
+        self.query_one("#pasted", Static).update("")
+        introduction = self.query_one("#introduction", Static)
+        introduction.display = True
+        remembers = bool(app.check_action("history", ()))
+        introduction.update(
+            _other_side(app._wanted, app.state.read is not None, self.room)  # type: ignore[attr-defined]
+            if adding
+            else _introduction(remembers)
+        )
+        path = self.query_one("#path", PathField)
+        path.display = adding and not is_served()
+        path.value = ""
+
+
+def _other_side(wanted: str, joins: bool, room: int) -> Content:
+    """The page that waits for the other side: what it wants, of whom, and that nothing is lost."""
+    whose = f"THE {wanted.upper()} SIDE" if wanted in ("prefill", "decode") else "THE OTHER SIDE"
+    rule = "─" * room
+    told = [
+        (rule, "$text-accent"),
+        (f"PASTE {whose} HERE".center(room), "bold reverse $text-accent"),
+        (rule, "$text-accent"),
+        ("", ""),
+        ("Its log, its launch command or its YAML: read as soon as it has come.", ""),
+        ("It joins what is there." if joins else "The values in it count.", ""),
+        ("", ""),
+        ("Nothing is lost: the error at hand, your answers and the fixes stay.", "bold"),
+        ("esc leads back without adding anything.", "bold"),
+        ("", ""),
+    ]
+    if not is_served():
+        told.append(("Or name a file of this machine, also .gz (pasted or typed, then enter):", ""))
+    return Content("\n").join([text(line, style) for line, style in told])
 
 
 def _introduction(remembers: bool) -> Content:

@@ -11,12 +11,13 @@ from textual.widgets.option_list import Option
 from kvdoctor import session
 from kvdoctor.report import Report, input_spec
 from kvdoctor.session import State
+from kvdoctor.ui.fields import Field
 from kvdoctor.ui.marked import MarkedList
 from kvdoctor.ui.panes.base import Pane, Place, text
 from kvdoctor.ui.panes.cause_text import value_row
 
 
-class ValuesPane(Pane):
+class ValuesPane(Pane, can_focus=False):
     """Answers are sent as moves; a refused one stays in the field with the reason."""
 
     GUIDE = (
@@ -34,7 +35,7 @@ class ValuesPane(Pane):
     def compose(self) -> ComposeResult:
         yield Static("", id="values-title")
         yield Static("", id="question")
-        yield Input(id="answer", compact=True)
+        yield Field(id="answer", compact=True)
         yield Static("", id="find")
         yield Static("What is known (enter changes one)", classes="title")
         yield MarkedList(id="known")
