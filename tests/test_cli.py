@@ -155,7 +155,11 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert done.stderr == ""
 
 
-def test_closed_standard_output_is_no_crash() -> None:
+def test_closed_standard_output_is_no_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME"):  # the home may be read-only
+        monkeypatch.setenv(name, str(tmp_path / name))
     script = f"{sys.executable} -m kvdoctor diagnose '{LOG}' >&-"
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=120)
     assert done.stderr == ""

@@ -39,7 +39,10 @@ def test_the_version_costs_nothing() -> None:
     assert "argparse" not in loaded
 
 
-def test_a_diagnosis_reads_no_yaml_once_the_compiled_form_is_fresh() -> None:
+def test_a_diagnosis_reads_no_yaml_once_the_compiled_form_is_fresh(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # the home may be read-only
     imported_by(run_cli("info", "--json"))
     assert "yaml" not in imported_by(run_cli("diagnose", "--json", str(CASE)))
 

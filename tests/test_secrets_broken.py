@@ -212,6 +212,7 @@ NEEDED = [
     "connecting to tcp://10.0.0.7:5600\nroot@decode-0:/vllm# ls",
     "vllm serve m --hf-token\nINFO 12-01 05:00:00 [api_server.py:1] vLLM API server version 0.32.0",
     "args:\n- --hf-token\n- --block-size\n- '128'",
+    'parser.add_argument(\n    "--api-key",\n    type=str,\n    default=None,',
     "Authorization: Bearer\n(EngineCore_DP0 pid=77) INFO 12-01 05:00:00 [core.py:58] block_size",
 ]
 

@@ -76,7 +76,8 @@ _VARIABLE = Lazy(
 _ARGUMENT = Lazy(
     r"(?P<head>--(?:[a-z]{1,20}-){0,3}?(?:api-key|master-key|access-key|hf-token|auth-token"
     r"|api-token|password|passphrase|secret|secret-key)(?:[\"'],\s{0,3}[\"']"
-    r"|[\"']?[ \t]{0,3}[,\\][ \t]{0,20}\r?\n[ \t]{0,80}(?:-[ \t]{1,4})?[\"']?"
+    r"|[\"'][ \t]{0,3},[ \t]{0,20}\r?\n[ \t]{0,80}[\"']"
+    r"|[ \t]{0,3}[,\\][ \t]{0,20}\r?\n[ \t]{0,80}(?:-[ \t]{1,4})?[\"']?"
     r"|[\"']?[ \t]{0,20}\r?\n[ \t]{0,80}-[ \t]{1,4}[\"']?))"
     r"(?P<value>[^\s\"'\\,<\]-][^\s\"'\\,\]]{3,2000})"
 )

@@ -7,6 +7,7 @@ import time
 from functools import cache
 
 from kvdoctor.intake import read
+from kvdoctor.intake.paste import Paste
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.load import load
 from kvdoctor.report import Report, Source, read_sources, report
@@ -56,5 +57,10 @@ def written(shown: Report, knowledge: Knowledge) -> None:
         assert "{" not in fix.fix.snippet or "}" in fix.fix.snippet
     for finding in shown.findings:
         assert 0.0 <= finding.confidence <= 1.0
-        lines = {source.paste.name: len(source.paste.lines) for source in shown.sources}
+        lines = {one.paste.name: _last(one.paste) for one in shown.sources}
         assert all(1 <= one.number <= lines[one.source] for one in finding.evidence)
+
+
+def _last(paste: Paste) -> int:
+    """The number of the last line: rows that a terminal broke are one line, under its first."""
+    return max((line.number for line in paste.lines), default=1)
