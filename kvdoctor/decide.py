@@ -254,8 +254,10 @@ def _walk_checks(record: Record, facts: Facts) -> Outcome:
             branches.append(Branch(check.id, "ruled-out"))
             continue
         rest = tuple(Branch(later.id, "not-reached") for later in record.checks[position + 1 :])
+        if verdict is not True and reach == "all" and _left_to_choose(record, when, facts, values):
+            verdict = True
         if verdict is True and reach == "all":
-            text = render(check.cause, values) or record.summary
+            text = render(check.cause, {**open_choices(record, facts), **values}) or record.summary
             done = (*branches, Branch(check.id, "holds"), *rest)
             return Cause(check, text, facts, values, done)
         open_names = unknown_inputs(record, when, values)
@@ -267,6 +269,23 @@ def _walk_checks(record: Record, facts: Facts) -> Outcome:
             continue
         return Asks(open_names, facts, values, (*branches, Branch(check.id, "open"), *rest))
     return NoCause(facts, values, tuple(branches))
+
+
+def open_choices(record: Record, facts: Facts) -> dict[str, Scalar]:
+    """Choices for a fix that the user left open, as the words that stand for them."""
+    return {
+        name: f"<{name}>"
+        for name in facts.passed
+        if name in record.inputs and record.inputs[name].chosen and name not in facts.known
+    }
+
+
+def _left_to_choose(
+    record: Record, when: Expression, facts: Facts, values: Mapping[str, Scalar]
+) -> bool:
+    """Whether nothing but a choice left open keeps ``when`` undecided: the cause stands."""
+    names = unknown_inputs(record, when, values)
+    return bool(names) and set(names) <= set(open_choices(record, facts))
 
 
 def unknown_inputs(
@@ -299,6 +318,7 @@ __all__ = [
     "coerce",
     "diagnose",
     "gather",
+    "open_choices",
     "read_parts",
     "types_of",
     "unknown_inputs",

@@ -10,14 +10,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from kvdoctor.data import dataclass, field
-from kvdoctor.decide import Cause, unknown_inputs
-from kvdoctor.expression import UNKNOWN, parse
+from kvdoctor.data import dataclass, field, replace
+from kvdoctor.decide import Cause, open_choices, unknown_inputs
+from kvdoctor.expression import UNKNOWN, Unknown, parse
 from kvdoctor.proof.results import compared
 from kvdoctor.reach import RELEASE_INPUT, parse_for, types_of, with_derived
 from kvdoctor.record import MOST_TRIALS, FixProof, FixSpec, Guard, Record, Solve
 from kvdoctor.releases import parse_range
-from kvdoctor.text.rendering import render
+from kvdoctor.text.rendering import holes_of, render
 from kvdoctor.values.value import Scalar
 
 OLD = "old_"
@@ -96,11 +96,16 @@ def _offer(record: Record, spec: FixSpec, cause: Cause) -> Fix | NotOffered:
     if spec.when:
         when = parse(spec.when, types)
         verdict = when.evaluate(cause.values)
+        asks = unknown_inputs(record, when, cause.values)
+        if verdict is UNKNOWN and set(asks) <= set(open_choices(record, cause.facts)):
+            verdict = True
         if verdict is UNKNOWN:
-            asks = unknown_inputs(record, when, cause.values)
             return NotOffered(spec.id, spec.title, "not known whether it applies", asks)
         if verdict is not True:
             return NotOffered(spec.id, spec.title, "does not apply to these values")
+    blanks = _blanks(record, spec, cause, types)
+    if blanks and (spec.solve is None):
+        return _unfilled(record, spec, cause, blanks, types)
     changed = _assignments(record, spec, cause, types)
     if isinstance(changed, NotOffered):
         return changed
@@ -149,6 +154,61 @@ def _assignments(
             return NotOffered(spec.id, spec.title, "no value in its range satisfies the guard")
         changed.update(solved)
     return changed
+
+
+def _blanks(
+    record: Record, spec: FixSpec, cause: Cause, types: Mapping[str, str]
+) -> dict[str, Scalar]:
+    """What stands in place of the fix's values that hang on a choice left open; {} when none of
+    its texts does."""
+    choices = open_choices(record, cause.facts)
+    if not choices:
+        return {}
+    derived = {one.name: one.expression for one in record.derive}
+    blanks = dict(choices)
+    for one in record.derive:
+        asks = unknown_inputs(record, parse_for(record, one.name), cause.values)
+        if asks and set(asks) <= set(choices):
+            blanks[one.name] = f"<{one.expression}>"
+    for name, text in spec.sets.items():
+        expression = parse(text, types)
+        asks = unknown_inputs(record, expression, {**cause.values, **_olds(cause.values)})
+        if asks and set(asks) <= set(choices):
+            blanks[name] = f"<{derived.get(text.strip(), text)}>"
+    texts = (spec.snippet, *spec.applies.values())
+    named = {name for text in texts for name in holes_of(text)}
+    return blanks if named & set(blanks) else {}
+
+
+def _unfilled(
+    record: Record,
+    spec: FixSpec,
+    cause: Cause,
+    blanks: Mapping[str, Scalar],
+    types: Mapping[str, str],
+) -> Fix | NotOffered:
+    """The fix with blanks in place of what the user has yet to choose: nothing of it is proven,
+    and the user's own command is left alone."""
+    before = {**cause.values, **_olds(cause.values)}
+    made = {name: parse(text, types).evaluate(before) for name, text in spec.sets.items()}
+    changed = {name: value for name, value in made.items() if not isinstance(value, Unknown)}
+    kept = {name: one for name, one in cause.facts.scalars().items() if name not in spec.sets}
+    after = with_derived(record, {**kept, **changed})
+    if guard_verdict(record, after, _candidates_after(cause, after)).accepted is False:
+        return NotOffered(spec.id, spec.title, "vLLM's guard would still raise")
+    shown = {**after, **_olds(cause.values), **blanks}
+    snippet = render(spec.snippet, shown, quote="shell")
+    changes = render(spec.changes, shown)
+    if snippet is None or changes is None:
+        return NotOffered(spec.id, spec.title, "a value it needs is not known")
+    names = list(open_choices(record, cause.facts))
+    note = f"{' and '.join(f'<{one}>' for one in names)} is yours to choose: put it in, or give it"
+    note += f" here ({' '.join(f'--set {one}=…' for one in names)}), which checks the fix"
+    title = render(spec.title, shown) or spec.title
+    proof = Proof("unproven", spec.proof.vllm, note)
+    return Fix(
+        spec.id, title, snippet, changes, spec.side, spec.kind, changed, {}, (), proof, after
+    )  # fmt: skip
 
 
 def _candidate_values(
@@ -212,6 +272,12 @@ def _prove(
     after = _after(record, cause, changed)
     candidates = _candidates_after(cause, after)
     verdict = guard_verdict(record, after, candidates)
+    taken: dict[str, Scalar] = {}
+    if record.guards and verdict.accepted is None:
+        taken = _taken(record, cause, after, candidates)
+        if taken:
+            after = _after(record, cause, {**changed, **taken})
+            verdict = Verdict(True)
     if record.guards and verdict.accepted is False:
         where = f" in vLLM {verdict.failing}" if verdict.failing else ""
         return NotOffered(spec.id, spec.title, f"vLLM's guard would still raise{where}")
@@ -223,7 +289,9 @@ def _prove(
     changes = render(spec.changes, shown)
     applies = {key: render(text, shown) for key, text in spec.applies.items()}
     if snippet is None or changes is None or None in applies.values():
-        return NotOffered(spec.id, spec.title, "a value it needs is not known")
+        return NotOffered(
+            spec.id, spec.title, "a value it needs is not known", _unfillable(record, spec, shown)
+        )
     return Fix(
         spec.id,
         render(spec.title, shown) or spec.title,
@@ -234,9 +302,58 @@ def _prove(
         {name: value for name, value in changed.items() if cause.values.get(name) != value},
         {key: text for key, text in applies.items() if text is not None},
         spec.removes,
-        _proof(record, spec.proof, cause, candidates),
+        _with_taken(_proof(record, spec.proof, cause, candidates), taken),
         after,
     )
+
+
+def _taken(
+    record: Record, cause: Cause, after: Mapping[str, Scalar], candidates: Sequence[str]
+) -> dict[str, Scalar]:
+    """vLLM's own defaults with which the guard accepts ``after``, of values that nothing states;
+    {} when they do not decide it, or would have let the failing configuration pass as well."""
+    taken: dict[str, Scalar] = {}
+    for _ in record.inputs:
+        trial = with_derived(record, {**_plain(record, after), **taken})
+        verdict = guard_verdict(record, trial, candidates)
+        if verdict.accepted is not None:
+            before = with_derived(record, {**cause.facts.scalars(), **taken})
+            passed = accepts(record, before, cause.facts.candidates)
+            return taken if verdict.accepted and not passed else {}
+        usual = {
+            name: cause.facts.offered[name].value
+            for name in verdict.asks
+            if name in cause.facts.offered and name not in taken
+        }
+        if not usual:
+            return {}
+        taken |= usual
+    return {}
+
+
+def _plain(record: Record, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """``values`` without the derived ones."""
+    derived = {one.name for one in record.derive}
+    return {name: value for name, value in values.items() if name not in derived}
+
+
+def _with_taken(proof: Proof, taken: Mapping[str, Scalar]) -> Proof:
+    """The proof with the defaults on which it rests."""
+    if not taken:
+        return proof
+    told = ", ".join(f"{name} {value}" for name, value in taken.items())
+    note = f"with {told}, vLLM's default, as nothing here says otherwise"
+    return replace(proof, note=f"{note}; {proof.note}" if proof.note else note)
+
+
+def _unfillable(record: Record, spec: FixSpec, shown: Mapping[str, Scalar]) -> tuple[str, ...]:
+    """The inputs without which a text of the fix cannot be filled."""
+    found: dict[str, None] = {}
+    for text in (spec.snippet, spec.changes, *spec.applies.values()):
+        for name in holes_of(text):
+            if name not in shown and not name.startswith(OLD):
+                found.update(dict.fromkeys(unknown_inputs(record, parse_for(record, name), shown)))
+    return tuple(found)
 
 
 def _proof(record: Record, claimed: FixProof, cause: Cause, candidates: Sequence[str]) -> Proof:

@@ -59,6 +59,7 @@ class Input:
     lines: Mapping[str, object] = field(default_factory=dict)  # template of a log line -> value
     where: str = "anywhere"  # before, after: where such a line must stand, seen from the failure
     example: str = ""
+    chosen: bool = False  # the user's own choice for the fix: the cause does not hang on it
 
 
 @dataclass(frozen=True, slots=True)

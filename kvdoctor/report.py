@@ -105,15 +105,24 @@ class Report:
         if self.record is None or not isinstance(self.outcome, NoCause):
             return ()
         passed = {one.check for one in self.outcome.branches if one.state == "passed"}
-        return tuple(
+        titles = (
             render(check.cause, self.outcome.values) or check.id.replace("-", " ")
             for check in self.record.checks
             if check.id in passed
         )
+        return tuple(dict.fromkeys(titles))
 
     @property
     def asks(self) -> tuple[str, ...]:
         return self.outcome.names if isinstance(self.outcome, Asks) else ()
+
+    @property
+    def fix_asks(self) -> tuple[str, ...]:
+        """What the fixes that are not offered need to know, once the cause is decided: such an
+        input may be one that no cause hangs on. Without those that the user cannot answer."""
+        passed = self.facts.passed if self.facts is not None else ()
+        names = dict.fromkeys(name for one in self.withheld for name in one.asks)
+        return tuple(name for name in names if name not in passed)
 
 
 @dataclass(frozen=True, slots=True)

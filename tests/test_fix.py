@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from made_up import WIDGET
 
-from kvdoctor.decide import Cause, diagnose, gather
+from kvdoctor.decide import Cause, NoCause, diagnose, gather
 from kvdoctor.fix import Fix, NotOffered, guard_verdict, offers
-from kvdoctor.record import Compared, FixProof, Guard, Record
+from kvdoctor.record import Compared, Derived, FixProof, FixSpec, Guard, Input, Record
 from kvdoctor.values.value import Values
 
 
@@ -165,3 +165,83 @@ def test_an_input_that_is_set_to_its_own_answer_is_a_change() -> None:
     answered = replace(WIDGET.fixes["equal"], sets={"local_size": "local_size"})
     record = replace(WIDGET, fixes={**WIDGET.fixes, "equal": answered}, guards=())
     assert "equal" in offered(record)
+
+
+DEPTH = Input("depth", "int", "How deep?", minimum=1)
+
+
+def with_depth(spec: Input, guard: str) -> Record:
+    return replace(WIDGET, guards=(Guard(guard),), inputs={**WIDGET.inputs, "depth": spec})
+
+
+def test_a_guard_is_decided_by_a_default_and_the_proof_says_so() -> None:
+    usual = replace(DEPTH, usual={"": 3})
+    fix = offered(with_depth(usual, "remote_size % local_size == 0 and depth > 2"))["equal"]
+    assert fix.proof.note.startswith("with depth 3, vLLM's default")
+    assert "depth" not in fix.sets
+
+
+def test_a_default_that_would_have_let_the_failure_pass_decides_nothing() -> None:
+    usual = replace(DEPTH, usual={"": 3})
+    held = withheld(with_depth(usual, "remote_size % local_size == 0 or depth > 2 or strict"))
+    assert "equal" not in held  # needs no default
+    held = withheld(with_depth(usual, "(depth > 2 or depth == 1) and remote_size > 0"))
+    assert held["equal"].asks == ("depth",)
+
+
+def choosing() -> Record:
+    """The widget's depth is the user's own choice, and the check asks for it."""
+    check = replace(WIDGET.checks[0], when="rest != 0 and depth > 0", fixes=("deepen", "equal"))
+    deepen = FixSpec(
+        "deepen",
+        "Deepen",
+        '"depth": {bytes}, "of": {depth}',
+        "{depth} deep",
+        sets={"bytes": "total"},
+        applies={"--depth": "{depth}"},
+        proof=FixProof("guard", ">=0.30.0"),
+    )
+    return replace(
+        WIDGET,
+        checks=(check,),
+        guards=(Guard("bytes != 0"),),
+        derive=(*WIDGET.derive, Derived("total", "int", "depth * 1024")),
+        inputs={
+            **WIDGET.inputs,
+            "depth": replace(DEPTH, chosen=True),
+            "bytes": Input("bytes", "int", "bytes?"),
+        },
+        fixes={**WIDGET.fixes, "deepen": deepen},
+    )
+
+
+def test_a_choice_left_open_keeps_the_cause_and_leaves_a_blank_in_the_fix() -> None:
+    fix = offered(choosing(), depth="?")["deepen"]
+    assert fix.snippet == '"depth": "<depth * 1024>", "of": "<depth>"'
+    assert fix.changes == "<depth> deep"
+    assert fix.proof.level == "unproven"
+    assert "--set depth=…" in fix.proof.note
+    assert not fix.applies  # nothing to put into a command yet
+
+
+def test_a_choice_that_is_made_fills_the_fix() -> None:
+    assert offered(choosing(), depth=2)["deepen"].snippet == '"depth": 2048, "of": 2'
+
+
+def test_a_fact_that_nobody_knows_still_leaves_the_cause_open() -> None:
+    record = choosing()
+    fact = replace(record, inputs={**record.inputs, "depth": DEPTH})
+    known = {"local_size": 3, "remote_size": 8, "strict": True, "depth": "?"}
+    outcome = diagnose(fact, gather(fact, Values(), {}, known, ("0.32.0",)))
+    assert isinstance(outcome, NoCause)
+
+
+def test_a_text_that_cannot_be_filled_names_what_it_lacks() -> None:
+    record = choosing()
+    spec = replace(record.fixes["equal"], snippet="--of {depth}")
+    lacking = replace(
+        WIDGET,
+        fixes={**WIDGET.fixes, "equal": spec},
+        inputs={**WIDGET.inputs, "depth": DEPTH},
+    )
+    assert withheld(lacking)["equal"].asks == ("depth",)

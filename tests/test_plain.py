@@ -123,3 +123,38 @@ def test_an_empty_input_and_a_healthy_one_are_told_apart() -> None:
 def test_pasted_text_adds_no_line_and_no_escape() -> None:
     text = text_of("ValueError: Widget size 3 does not divide 8 here \x1b[2J\x07\x9b2J‮\n")
     assert not set("\x1b\x07\x9b‮") & set(text)
+
+
+NO_PATH = 'ValueError: kv_offload_backend="disk" requires disk_path to be set.\n'
+
+
+def test_an_answer_that_was_asked_for_is_used() -> None:
+    shown = of(NO_PATH, load(private=False), vllm_release="0.32.0", disk_path="/nvme/kv")
+    assert [one.fix.id for one in shown.fixes] == ["set-path", "memory-instead"]
+    assert "disk_capacity_bytes 107374182400, vLLM's default" in shown.fixes[0].fix.proof.note
+
+
+def test_who_cannot_tell_a_choice_still_gets_cause_and_fix() -> None:
+    known = load(private=False)
+    text = text_of(NO_PATH, known, vllm_release="0.32.0", disk_path="?")
+    assert "\nCAUSE\n" in text
+    assert '"disk_path": "<disk_path>"' in text
+    assert "UNPROVEN" in text
+    pool = "Exception: cpu_bytes_to_use must be specified in kv_connector_extra_config\n"
+    text = text_of(pool, known, vllm_release="0.32.0", pool_gib="?")
+    assert "--kv-offloading-size '<pool_gib>'" in text
+    assert "cannot be decided" not in text
+
+
+def test_what_a_fix_lacks_is_asked_for() -> None:
+    known = load(private=False)
+    log = "".join(
+        f"{line}\n"
+        for line in known.records["nixl-side-channel-port-in-use"].examples[1].log.splitlines()
+    )
+    text = text_of(log, known, vllm_release="0.26.0")
+    assert "FOR THESE FIXES, say" in text
+    assert "--set own_address=…" in text
+    answered = of(log, known, vllm_release="0.26.0", own_address="10.0.3.17")
+    assert "own-host" in [one.fix.id for one in answered.fixes]
+    assert "own_address" not in of(log, known, vllm_release="0.26.0", own_address="?").fix_asks

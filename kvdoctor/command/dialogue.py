@@ -115,17 +115,18 @@ def _choose(state: State, keyboard: TextIO) -> State:
 
 
 def _ask(state: State, knowledge: Knowledge, keyboard: TextIO) -> State:
-    """Ask one question after the other until the cause is decided; one that the user cannot
-    answer is passed over."""
+    """Ask one question after the other until the cause is decided, then what a fix needs while
+    there is none to offer; a question that the user cannot answer is passed over."""
     named = False
     while True:
         shown = session.view(state, knowledge)
-        if shown is None or not shown.asks:
+        asks = () if shown is None else shown.asks or (() if shown.fixes else shown.fix_asks)
+        if shown is None or not asks:
             return state
         if not named:
             print(_error(shown))
             named = True
-        name = shown.asks[0]
+        name = asks[0]
         reply = _prompt(_question(shown, name), keyboard)
         if not reply:
             offered = shown.facts.offered.get(name) if shown.facts else None

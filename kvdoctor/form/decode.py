@@ -119,6 +119,7 @@ def _input(name: str, tree: Tree) -> Input:
         lines=dict(tree.get("lines", {})),
         where=tree.get("where", "anywhere"),
         example=str(tree.get("example", "")),
+        chosen=bool(tree.get("chosen", False)),
     )
 
 

@@ -134,6 +134,7 @@ INPUT = Shape(
         Field("where", Leaf("text", WHERE), "where that line must stand, seen from the failure"),
         Field("usual", Table(Leaf("any")), "release range -> vLLM's own default"),
         Field("example", Leaf("any"), "a value as people type it"),
+        Field("chosen", Leaf("bool"), "the user's own choice: the cause does not hang on it"),
     ),
 )
 DERIVED = Shape(

@@ -36,6 +36,7 @@ def document(shown: Report, knowledge: Knowledge | None = None) -> dict[str, obj
         "diagnosis": _diagnosis(shown),
         "fixes": [_fix(one) for one in shown.fixes],
         "not_offered": [_withheld(one) for one in shown.withheld],
+        "fix_questions": [_question(shown, name) for name in shown.fix_asks],
         "next": [{"record": one.record, "title": one.title, "why": one.why} for one in shown.next],
         "dangers": [
             {"record": one.record, "title": one.title, "why": one.why} for one in shown.dangers

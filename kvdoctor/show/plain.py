@@ -119,7 +119,10 @@ def _head(word: str, text: str, style: str) -> list[str]:
 def _no_cause(shown: Report) -> list[str]:
     if not shown.undecided:
         return wrapped("None of its causes fits these values.")
-    lines = wrapped("Without an answer it cannot be decided. It is one of:")
+    if len(shown.undecided) == 1:
+        lines = wrapped("Without an answer it cannot be decided. All that is left is:")
+    else:
+        lines = wrapped("Without an answer it cannot be decided. It is one of:")
     for text in shown.undecided:
         lines += wrapped(text, "    ", "  - ")
     return lines
@@ -298,16 +301,21 @@ def _questions(shown: Report) -> list[str]:
         return []
     lines: list[str] = [Styled("STILL NEEDED", "warn")]
     for name in shown.asks:
-        spec = input_spec(shown, name)
-        offered = shown.facts.offered.get(name) if shown.facts else None
-        usual = f" (usually {offered.value})" if offered is not None else ""
-        side = f" [{spec.side}]" if spec.side in ("prefill", "decode", "both") else ""
-        choices = f" ({', '.join(spec.choices)})" if spec.choices else ""
-        lines += wrapped(f"--set {name}=…   {spec.ask}{side}{choices}{usual}", "      ", "  ")
-        if spec.find:
-            lines += wrapped(f"find it: {spec.find}", "      ")
+        lines += _question(shown, name)
     lines += wrapped(f"Cannot tell? --set {shown.asks[0]}=? tries the next check.")
     return [*lines, ""]
+
+
+def _question(shown: Report, name: str) -> list[str]:
+    spec = input_spec(shown, name)
+    offered = shown.facts.offered.get(name) if shown.facts else None
+    usual = f" (usually {offered.value})" if offered is not None else ""
+    side = f" [{spec.side}]" if spec.side in ("prefill", "decode", "both") else ""
+    choices = f" ({', '.join(spec.choices)})" if spec.choices else ""
+    lines = wrapped(f"--set {name}=…   {spec.ask}{side}{choices}{usual}", "      ", "  ")
+    if spec.find:
+        lines += wrapped(f"find it: {spec.find}", "      ")
+    return lines
 
 
 def _fixes(shown: Report) -> list[str]:
@@ -374,6 +382,9 @@ def _withheld(shown: Report) -> list[str]:
     for held in shown.withheld:
         asks = f" (needs {', '.join(held.asks)})" if held.asks else ""
         lines += wrapped(f"{held.title}: {held.why}{asks}", "    ", "  ")
+    if shown.fix_asks:
+        lines += ["", Styled("FOR THESE FIXES, say", "warn")]
+        lines += [line for name in shown.fix_asks for line in _question(shown, name)]
     return [*lines, ""]
 
 
