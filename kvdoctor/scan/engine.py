@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from kvdoctor.data import replace
+from kvdoctor.intake.paste import Paste
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Trouble
 from kvdoctor.scan import words
@@ -77,7 +78,7 @@ class LogScan:
         self._carry = text[end:]
         self.bytes += end
 
-    def _begin(self, piece: bytes) -> None:
+    def _begin(self, piece: bytes) -> Paste:
         end = piece.find(b"\n", HEAD) + 1
         self.head = piece[: end or len(piece)][: 2 * HEAD]
         paste = self.reader.learn(self.head)
@@ -85,12 +86,17 @@ class LogScan:
         if odd and not self.thorough:
             self.thorough = True
             self.notes.append(f"read thoroughly: {odd[0]}")
+        return paste
 
     def begin_behind(self, first: bytes) -> None:
         """Start in the middle of a file whose first piece is known."""
-        self._begin(first)
+        self.reader.begin_behind(self._begin(first))
         self.reader.mixed = 0 < first.count(b"\r\n") < first.count(b"\n")
-        self.reader.read(self.head)  # for the lines that others are recognised by
+
+    def begin_as(self, other: LogScan) -> None:
+        """Start in the middle of the file that ``other`` began, without reading its head anew."""
+        self.head, self.notes = other.head, list(other.notes)
+        self.reader, self.picker = other.reader.fresh(), other.picker
 
     def forget(self) -> None:
         """Leave out all that serves further reading: what stays can be pickled and absorbed."""

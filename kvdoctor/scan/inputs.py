@@ -8,15 +8,17 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
 from kvdoctor.data import dataclass, field
 from kvdoctor.errors import InputError
 
-PIECE = 4 << 20  # bytes read at once
+PIECE = 512 << 10  # bytes read at once: small enough for the cache of a core, and reused memory
 MAX_LINE = 1 << 20  # bytes of one line
 KEPT_LINE = 64 << 10  # of a longer one
+SHORTENED = "ended before its end: truncated while it was read"
 _MAGIC = {
     b"\x1f\x8b\x08": "gzip",
     b"BZh": "bz2",
@@ -118,27 +120,62 @@ def pieces(
             progress.notes.append(f"not read: {getattr(error, 'strerror', None) or error}")
             return
         yield from _whole_lines(_decoded(_blocks(stream, progress, size)), progress)
+        if isinstance(stream, BufferedReader) and progress.done < progress.size:
+            progress.notes.append(SHORTENED)
+
+
+def pieces_between(name: str, start: int, end: int, progress: Progress) -> Iterator[bytes]:
+    """The bytes of a plain file from ``start`` to ``end`` as pieces of whole lines."""
+    with Path(name).open("rb") as stream:
+        stream.seek(start)
+        yield from _whole_lines(_limited(stream, end - start, progress), progress)
+
+
+def _limited(stream: IO[bytes], left: int, progress: Progress) -> Iterator[bytes]:
+    while left > 0:
+        block = stream.read(min(PIECE, left))
+        if not block:
+            progress.notes.append(SHORTENED)
+            return
+        left -= len(block)
+        progress.done += len(block)
+        yield block
 
 
 def _blocks(stream: IO[bytes], progress: Progress, size: int) -> Iterator[bytes]:
-    """Blocks as they come; damage ends the text with a note."""
-    read = getattr(stream, "read1", stream.read) if stream is sys.stdin.buffer else stream.read
-    while True:
+    """Blocks as they come; damage ends the text with a note, behind all that stands before it."""
+    # One call may unpack much and then meet damage, which would lose all of it: small bites.
+    piped = sys.stdin is not None and stream is sys.stdin.buffer
+    read = getattr(stream, "read1", stream.read)
+    whole = isinstance(stream, BufferedReader) and not piped
+    damaged = ""
+    while not damaged:
+        bites: list[bytes] = []
+        held = 0
         try:
-            block = read(size)
+            while held < size:
+                bite = stream.read(size) if whole else read(size - held)
+                bites.append(bite)
+                held += len(bite)
+                if piped or not bite:
+                    break
         except _damages() as error:
-            progress.notes.append(f"read up to a damaged place: {error or type(error).__name__}")
+            damaged = f"read up to a damaged place: {error or type(error).__name__}"
+        progress.done += held
+        if held:
+            yield b"".join(bites)
+        elif not damaged:
             return
-        if not block:
-            return
-        progress.done += len(block)
-        yield block
+    progress.notes.append(damaged)
 
 
 def _damages() -> tuple[type[BaseException], ...]:
     """What the unpackers that are in use raise for damaged data."""
     found: list[type[BaseException]] = [OSError, EOFError, ValueError]
-    for module, name in (("zlib", "error"), ("lzma", "LZMAError"), ("backports.zstd", "ZstdError")):
+    for module, name in (
+        ("zlib", "error"), ("lzma", "LZMAError"), ("backports.zstd", "ZstdError"),
+        ("compression.zstd", "ZstdError"),
+    ):  # fmt: skip
         if module in sys.modules:
             found.append(getattr(sys.modules[module], name))
     return tuple(found)
@@ -196,4 +233,4 @@ def is_binary(head: bytes) -> bool:
     return bool(sample) and strange * 20 > len(sample)
 
 
-__all__ = ["PIECE", "Progress", "expand", "is_binary", "open_log", "pieces"]
+__all__ = ["PIECE", "Progress", "expand", "is_binary", "open_log", "pieces", "pieces_between"]

@@ -1,22 +1,24 @@
-"""A scan in several processes: files are shared out, and huge plain ones cut into parts."""
+"""A scan in several processes: files are shared out, and large plain ones cut into parts."""
 
 from __future__ import annotations
 
-import multiprocessing
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kvdoctor.data import NamedTuple
 from kvdoctor.knowledge import Knowledge
-from kvdoctor.scan.engine import HEAD, LogScan, Watch, quiet_end, scan_file
-from kvdoctor.scan.inputs import PIECE, Progress, is_binary, is_packed
+from kvdoctor.scan import words
+from kvdoctor.scan.engine import LogScan, Watch, quiet_end, scan_file
+from kvdoctor.scan.inputs import PIECE, Progress, is_binary, is_packed, pieces_between
+from kvdoctor.scan.picking import Picker
 from kvdoctor.scan.result import Partial
+from kvdoctor.scan.words import Runs
+from kvdoctor.scan.workers import Say, shared_out
 
-PART = 64 << 20  # bytes of the smallest part of a file
+PART = 16 << 20  # bytes of the smallest part of a file
+PARTS_A_JOB = 4  # so that no process waits long for the one that got the worst lines
 AROUND = 1 << 20  # bytes that are looked at for a quiet place to cut
-_loaded: list[Knowledge] = []  # one in each worker process, loaded at its start
 
 
 class Task(NamedTuple):
@@ -26,6 +28,10 @@ class Task(NamedTuple):
     start: int
     end: int  # 0: the whole file
     settings: dict[str, Any]
+    size: int
+
+
+Made = Partial | LogScan | None  # None: the task of the file's beginning answers for this one
 
 
 def in_processes(
@@ -38,29 +44,27 @@ def in_processes(
     part: int = PART,
 ) -> list[Partial]:
     """The partial results of ``files``; standard input is read by this process."""
+    sizes = {name: _size(name) for name in files if name != "-"}
+    step = max(part, -(-sum(sizes.values()) // (jobs * PARTS_A_JOB)))
     tasks = [
-        Task(name, start, end, dict(settings))
-        for name in files
-        if name != "-"
-        for start, end in _parts(name, knowledge, jobs, settings, part)
+        Task(name, start, end, dict(settings), (end - start) or size)
+        for name, size in sizes.items()
+        for start, end in _parts(name, size, knowledge, settings, step)
     ]
-    tasks.sort(key=lambda task: -(task.end - task.start or _size(task.name)))
-    forks = sys.platform == "linux"  # a forked worker has the knowledge already
-    context = multiprocessing.get_context("fork" if forks else "spawn")
-    _loaded[:] = [knowledge]
-    whole: list[Partial] = []
-    scans: dict[str, list[tuple[int, LogScan]]] = {}
-    with context.Pool(min(jobs, max(1, len(tasks))), _begin, (folders,)) as pool:
-        waiting = pool.imap_unordered(_run, tasks)
-        whole += [scan_file(name, knowledge, **settings) for name in files if name == "-"]
-        for number, (task, made) in enumerate(waiting, 1):
-            if isinstance(made, Partial):
-                whole.append(made)
-            else:
-                scans.setdefault(task.name, []).append((task.start, made))
-            if watch is not None:
-                watch(f"{number} of {len(tasks)} parts", Progress(number, len(tasks)))
-    return whole + [_together(parts, knowledge) for parts in scans.values()]
+    work = _Work(knowledge, folders)
+    whole = [scan_file(name, knowledge, **settings) for name in files if name == "-"]
+    parts: dict[str, list[tuple[int, LogScan]]] = {}
+    for task, made in shared_out(work, tasks, jobs, watch):
+        if isinstance(made, Partial):
+            whole.append(made)
+        elif made is not None:
+            parts.setdefault(task.name, []).append((task.start, made))
+    whole += [
+        _together(own, knowledge)
+        for name, own in parts.items()
+        if all(one.file != name for one in whole)
+    ]
+    return whole
 
 
 def _together(parts: list[tuple[int, LogScan]], knowledge: Knowledge) -> Partial:
@@ -74,72 +78,99 @@ def _together(parts: list[tuple[int, LogScan]], knowledge: Knowledge) -> Partial
 
 
 def _size(name: str) -> int:
-    return Path(name).stat().st_size if Path(name).exists() else 0
+    try:
+        return Path(name).stat().st_size
+    except OSError:
+        return 0
 
 
 def _parts(
-    name: str, knowledge: Knowledge, jobs: int, settings: Mapping[str, Any], part: int
+    name: str, size: int, knowledge: Knowledge, settings: Mapping[str, Any], step: int
 ) -> list[tuple[int, int]]:
     """Where a plain file is cut: (start, end) of each part; (0, 0) for one that is not."""
-    size = _size(name)
-    if size < 2 * part or settings.get("thorough"):
+    count = round(size / step)
+    if count < 2 or settings.get("thorough"):
         return [(0, 0)]
-    scan = LogScan(knowledge, name, compiled=bool(settings.get("compiled", True)))
+    search = words.searcher(words.TRIGGERS, compiled=bool(settings.get("compiled", True)))
+    picker = Picker(Runs(knowledge, ()), search)
     cuts = [0]
     try:
         with Path(name).open("rb") as stream:
-            head = stream.read(HEAD)
-            scan.feed(head[: head.rfind(b"\n") + 1])
-            if is_packed(head) or is_binary(head) or scan.thorough or b"\n" not in head:
+            head = stream.read(PIECE)
+            if is_packed(head) or is_binary(head) or b"\n" not in head:
                 return [(0, 0)]
-            step = max(part, -(-size // jobs))
-            for at in range(step, size - part // 2, step):
+            for number in range(1, count):
+                at = size * number // count
                 stream.seek(at)
                 around = stream.read(AROUND)
                 begin = around.find(b"\n") + 1
                 text = around[begin : around.rfind(b"\n") + 1]
                 if begin and text:
-                    cuts.append(at + begin + quiet_end(text, scan.picker.pick(text)))
+                    cuts.append(at + begin + quiet_end(text, picker.pick(text)))
     except OSError:
         return [(0, 0)]
     return list(zip(cuts, [*cuts[1:], size], strict=True)) if len(cuts) > 1 else [(0, 0)]
 
 
-def _begin(folders: tuple[str, ...]) -> None:
-    if not _loaded:
-        from kvdoctor.load import load
+class _Work:
+    """What a process does with tasks; it keeps what the beginning of its last file told."""
 
-        _loaded[:] = [load(folders)]
+    def __init__(self, knowledge: Knowledge, folders: tuple[str, ...]) -> None:
+        self._knowledge: Knowledge | None = knowledge
+        self.folders = folders
+        self._begun: LogScan | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Loading the knowledge is quicker than unpickling it.
+        return {"_knowledge": None, "folders": self.folders, "_begun": None}
 
-def _run(task: Task) -> tuple[Task, Partial | LogScan]:
-    if not task.end:
-        return task, scan_file(task.name, _loaded[0], **task.settings)
-    return task, _scan_part(task, _loaded[0])
+    @property
+    def knowledge(self) -> Knowledge:
+        if self._knowledge is None:
+            from kvdoctor.load import load
 
+            self._knowledge = load(self.folders)
+        return self._knowledge
 
-def _scan_part(task: Task, knowledge: Knowledge) -> LogScan:
-    """One part of a file, read with what the file's beginning tells."""
-    settings = {k: v for k, v in task.settings.items() if k != "thorough"}
-    scan = LogScan(knowledge, task.name, **settings)
-    with Path(task.name).open("rb") as stream:
+    def __call__(self, task: Task, say: Say) -> Made:
+        settings = dict(task.settings)
+        if not task.end:
+            return scan_file(
+                task.name, self.knowledge, watch=lambda _, now: say(now.done), **settings
+            )
+        settings.pop("thorough", None)
+        begun = self._beginning(task, settings)
+        if begun is None or begun.thorough:
+            # Its beginning says that it has to be read in one go.
+            return scan_file(task.name, self.knowledge, **settings) if not task.start else None
+        return self._part(task, begun, settings, say)
+
+    def _beginning(self, task: Task, settings: Mapping[str, Any]) -> LogScan | None:
+        if self._begun is None or self._begun.name != task.name:
+            scan = LogScan(self.knowledge, task.name, **settings)
+            try:
+                with Path(task.name).open("rb") as stream:
+                    scan.begin_behind(stream.read(PIECE))
+            except OSError:
+                return None
+            self._begun = scan
+        return self._begun
+
+    def _part(self, task: Task, begun: LogScan, settings: Mapping[str, Any], say: Say) -> LogScan:
+        """One part of a file, read with what the file's beginning tells."""
+        scan = LogScan(self.knowledge, task.name, **settings)
         if task.start:
-            scan.begin_behind(stream.read(PIECE))
-        stream.seek(task.start)
-        at, rest = task.start, b""
-        while at < task.end:
-            block = stream.read(min(PIECE, task.end - at))
-            if not block:
-                scan.notes.append("ended before its end: truncated while it was read")
-                break
-            at += len(block)
-            text = rest + block
-            cut = text.rfind(b"\n") + 1
-            scan.feed(text[:cut])
-            rest = text[cut:]
-            if len(rest) > 4 * PIECE:
-                scan.notes.append("a line of more than 16 MB: its end was skipped")
-                rest = rest[:HEAD]
-        scan.feed(rest + b"\n" if rest else b"", last=True)
-    scan.forget()
-    return scan
+            scan.begin_as(begun)
+        else:
+            scan.picker = begun.picker
+        progress = Progress()
+        try:
+            for piece in pieces_between(task.name, task.start, task.end, progress):
+                scan.feed(piece)
+                say(progress.done)
+        except OSError as error:
+            progress.notes.append(f"read up to a place that cannot be read: {error.strerror}")
+        scan.feed(b"", last=True)
+        scan.notes += progress.notes
+        scan.forget()
+        return scan

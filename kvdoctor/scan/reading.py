@@ -31,6 +31,7 @@ class Reader:
         self.release = Release()
         self.mixed = False  # the file has both line ends: a carriage return joins records
         self.context: list[LogRecord] = []
+        self._learned: tuple[Release, tuple[LogRecord, ...]] = (self.release, ())
         entries = knowledge.entries
         self.before = tuple(dict.fromkeys(e.identify.before for e in entries if e.identify.before))
 
@@ -45,6 +46,18 @@ class Reader:
         paste = read(head, self.name, knowledge=self.knowledge.reading)
         self.release = paste.release
         return paste
+
+    def begin_behind(self, paste: Paste) -> None:
+        """Go on behind a file's beginning: keep its records that others are recognised by."""
+        self._keep(paste)
+        self._learned = (self.release, tuple(self.context))
+
+    def fresh(self) -> Reader:
+        """One that knows what the file's beginning tells, and nothing of what was read since."""
+        made = Reader(self.knowledge, self.name)
+        made._learned, made.mixed = self._learned, self.mixed
+        made.release, made.context = self._learned[0], list(self._learned[1])
+        return made
 
     def read(self, text: bytes) -> list[Seen]:
         """Everything of note in a stretch of whole lines."""
