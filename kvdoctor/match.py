@@ -16,10 +16,12 @@ from kvdoctor.identity import Identity, Place, frame_place
 from kvdoctor.intake.numbered import line_at
 from kvdoctor.intake.paste import Failure, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
-from kvdoctor.values.value import Values
+from kvdoctor.values.value import Values, start_of
 
 NO_VALUES = Values()
 EVIDENCE_LIMIT = 6
+MEASURED = ("bytes", "GiB", "MiB")  # units of what differs from rank to rank by chance
+MOST_PARTS = 4  # sets of values by which one failure is told apart; more are no sizes
 BEGINNING = 200  # characters of a message, blanks left out, by which two are the same
 MOST_ALIKE = 200  # groups with one beginning that are looked at
 SEARCHED_BYTES = 400_000  # prose is searched for messages only in pastes up to this size
@@ -101,7 +103,7 @@ def match(paste: Paste, knowledge: Knowledge, values: Values = NO_VALUES) -> tup
         troubles += _from_prose(paste, identifier)
     _resolve_chains(troubles)
     groups = _grouped(troubles)
-    return _ranked(groups, paste, knowledge)
+    return _ranked(groups, paste, knowledge, values)
 
 
 def occurrences(paste: Paste, identifier: Identifier) -> list[Trouble]:
@@ -210,6 +212,31 @@ def _grouped(troubles: list[Trouble]) -> list[list[Trouble]]:
     return list(groups.values())
 
 
+def _told_apart(group: list[Trouble], knowledge: Knowledge, values: Values) -> list[list[Trouble]]:
+    """One failure with other sizes is another failure: the group by what its messages say of the
+    record's whole numbers. That of the latest start of vLLM comes first: it is today's."""
+    record = knowledge.records.get(group[0].identity.record or "")
+    if record is None or len(group) == 1:
+        return [group]
+    telling = [
+        name
+        for name, spec in record.inputs.items()
+        if spec.type == "int" and not spec.unit.endswith(MEASURED)
+    ]
+    parts: dict[tuple[str, ...], list[Trouble]] = {}
+    for trouble in group:
+        holes = trouble.identity.holes
+        said = tuple(holes.get(name, "") for name in telling)
+        parts.setdefault(said if any(said) else next(iter(parts), said), []).append(trouble)
+    if len(parts) == 1 or len(parts) > MOST_PARTS:
+        return [group]
+
+    def latest(part: list[Trouble]) -> int:
+        return max(start_of(values.spoke, one.number, one.pod, one.pid) for one in part)
+
+    return sorted(parts.values(), key=latest, reverse=True)
+
+
 def adopt_frameless(groups: dict[tuple[str, ...], list[Trouble]]) -> None:
     """A message that a wrapper quotes, or that stands alone or as a repr, belongs to the group
     in which the same message was raised."""
@@ -265,15 +292,18 @@ def _is_better(one: Identity, frameless: Identity) -> bool:
     return one.vllm_place is not None
 
 
-def _ranked(groups: list[list[Trouble]], paste: Paste, knowledge: Knowledge) -> tuple[Match, ...]:
+def _ranked(
+    groups: list[list[Trouble]], paste: Paste, knowledge: Knowledge, values: Values
+) -> tuple[Match, ...]:
     roots = [group for group in groups if not group[0].is_wrapper]
     wrappers = [group for group in groups if group[0].is_wrapper]
     roots.sort(key=lambda group: _order(group[0]))
     roots = _causes_first(roots, knowledge)
     made: list[Match] = []
-    for position, group in enumerate(roots):
-        role = "root_cause" if position == 0 else "also"
-        made.append(_finding(group, role, paste, knowledge))
+    for group in roots:
+        for part in _told_apart(group, knowledge, values):
+            role = "also" if made else "root_cause"
+            made.append(_finding(part, role, paste, knowledge))
     for group in wrappers:
         made.append(_finding(group, "consequence", paste, knowledge))
     return _with_roles(made, knowledge)

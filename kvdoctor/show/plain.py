@@ -23,6 +23,7 @@ FEW_UNEXPLAINED = 6  # error lines shown that nothing explains
 MESSAGE_LIMIT = 400  # characters of a message; the JSON has it whole
 VALUE_LIMIT = 24
 ALSO_LIMIT = 6
+NO_RECORD = "No record covers this error yet."
 UNVERIFIED = "unverified"  # the verdict on advice of an imported draft
 
 PROOF_WORDS = {
@@ -234,7 +235,9 @@ def _others(shown: Report) -> list[str]:
     lines: list[str] = [Styled("ALSO SEEN")]
     for other in others[:ALSO_LIMIT]:
         word = "" if other.role == "also" else f" ({other.role.replace('_', ' ')})"
-        lines += wrapped(cut(f"{other.title}{word}", 140), " " * 14, f"  line {other.number:<6} ")
+        again = first is not None and other.record is not None and other.record == first.record
+        name = f"with other values: {other.message}" if again else other.title
+        lines += wrapped(cut(f"{name}{word}", 140), " " * 14, f"  line {other.number:<6} ")
     if len(others) > ALSO_LIMIT:
         lines.append(f"  … and {len(others) - ALSO_LIMIT} more (--json lists all)")
     return [*lines, ""]
@@ -243,7 +246,9 @@ def _others(shown: Report) -> list[str]:
 def _cause(shown: Report) -> list[str]:
     if shown.record is None:
         only = shown.finding is not None and shown.finding.role == "consequence"
-        return [] if only or not shown.findings else ["No record covers this error yet.", ""]
+        cut_off = shown.finding is not None and not shown.finding.message
+        word = "No record is sure without its message." if cut_off else NO_RECORD
+        return [] if only or not shown.findings else [word, ""]
     lines: list[str] = []
     if isinstance(shown.outcome, Cause):
         lines += [Styled("CAUSE"), *wrapped(shown.outcome.text.strip())]

@@ -31,6 +31,7 @@ __all__ = [
     "read_yaml", "side_of",
 ]  # fmt: skip
 
+VERSION = "vllm_version"
 SIDE = "side"  # name of the entry that says whose text it is
 MODEL_RANK = 55
 MOST_COMMANDS = 40
@@ -74,9 +75,9 @@ def read_values(paste: Paste, *, side: str = "this", table: Table | None = None)
     if own != "this":
         entries.insert(0, Value(SIDE, own, "log", "this", 0, paste.name, "stated", why))
     release = paste.release
-    if release.release:
+    if release.release and not any(entry.name == VERSION for entry in entries):
         entries.append(Value(
-            "vllm_version", release.release, "log", own, release.number, paste.name,
+            VERSION, release.release, "log", own, release.number, paste.name,
             "stated" if release.how == "banner" else "inferred", "the release of the log",
         ))  # fmt: skip
     stated = {(entry.name, entry.side) for entry in entries}

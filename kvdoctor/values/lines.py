@@ -27,6 +27,7 @@ MOST_WRAPS = 60  # lines over which one message may be wrapped
 ENOUGH = 40  # fruitless (or fruitful) looks at one log call before it is left alone
 
 _RANK = re.compile(r"_?([A-Z]{2,4})_?(\d{1,5})(?=_|$)")
+_RELEASE = re.compile(r"\d{1,4}\.\d{1,4}(?:\.\d{1,4})?")
 _LABEL = re.compile(r'([A-Za-z_]\w{0,80})="([^"\n]{0,400})"')
 
 
@@ -286,6 +287,9 @@ def convert(raw: Tree, kind: str, words: Mapping[str, Scalar]) -> object:
         return scalar(text) if isinstance(raw, str) else raw
     if kind == "text":
         return text.strip("'\"") if raw is not None else _UNREADABLE
+    if kind == "release":
+        release = _RELEASE.match(text)
+        return release[0] if release else _UNREADABLE
     if kind == "dtype":
         return text.removeprefix("torch.")
     if kind == "bool":

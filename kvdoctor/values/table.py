@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMS = ("literal", "exact", "pairs", "labels")
-TYPES = ("auto", "int", "number", "text", "bool", "dtype", "plus_one")
+TYPES = ("auto", "int", "number", "text", "bool", "dtype", "plus_one", "release")
 CERTAINTIES = ("stated", "inferred", "usual")
 _HOLE = re.compile(r"\{([A-Za-z_]\w*)\}")
 ORDINARY = 50  # rank of a source when the data gives none; smaller is better
