@@ -6,6 +6,7 @@ raised in another project's file is that project's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kvdoctor.catalogue.sitehit import SiteHit
@@ -24,6 +25,7 @@ from kvdoctor.identity import (
     shown_exception,
     squeezed,
     without_end,
+    without_message,
 )
 from kvdoctor.intake.paste import Failure, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
@@ -37,6 +39,7 @@ STRONG_LITERALS = 20  # characters of fixed text that identify a message on thei
 LEAST_CODE = 12  # characters of a printed line by which a part of a statement is known
 ASSERT = "assert"
 MOST_GUESSES = 4
+_HOLE = re.compile(r"\{[^{}]*\}")
 NOTED_LEVELS = frozenset({"WARNING", "ERROR", "CRITICAL", "FATAL", "PANIC"})
 BAD_LEVELS = frozenset({"ERROR", "CRITICAL", "FATAL", "PANIC"})
 
@@ -93,7 +96,10 @@ class Identifier:
         if failure.level and failure.level not in BAD_LEVELS:
             return None  # caught, told at a lower level, and lived with
         if site is not None:
-            return at_site(base, site, failure)
+            made = at_site(base, site, failure)
+            if failure.exception or failure.message:
+                return made
+            return without_message(made, site.function, self._writers_of(site, failure))
         return self._unknown(base, failure, vllm_frame is not None)
 
     def _claims_on(self, failure: Failure, condition: str) -> list[Claim]:
@@ -140,6 +146,22 @@ class Identifier:
         if entry.before:
             score += PARTICULAR / 2  # an earlier line that names the cause beats a frame alone
         return score + min(hit.literal_chars, 400) / 1_000_000
+
+    def _writers_of(self, site: SiteHit, failure: Failure) -> list[Record]:
+        """The records of the message that a site writes, when the text does not have it: those
+        with its wording, else the only one of such an exception in that function."""
+        told = _literal(site.template)
+        here: list[Record] = []
+        same: list[Record] = []
+        for record in self._knowledge.records.values():
+            places = {_site_key(seen.raised_in) for seen in record.seen_in}
+            entries = [one for one in record.identify if one.exception in ("", site.exception)]
+            if record.status != "proven" or _frame_key(failure) not in places or not entries:
+                continue
+            here.append(record)
+            if any(_alike(_literal(one.message), told) for one in entries):
+                same.append(record)
+        return same or (here if len(here) == 1 else [])
 
     def _before(self, entry: Identify) -> tuple[int, ...] | None:
         """Lines that the entry needs earlier in the text; None when they are missing."""
@@ -333,6 +355,17 @@ def _logged_in(record: Record, log_file: str) -> bool:
     return bool(name) and any(
         seen.raised_in.partition(":")[0].rpartition("/")[2] == name for seen in record.seen_in
     )
+
+
+def _literal(template: str) -> str:
+    """A template without its holes, whose names differ between a record and the source."""
+    return squeezed(_HOLE.sub("", template))
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether one wording is the other, or part of it: a record may say in words what is a hole."""
+    shorter, longer = sorted((one, other), key=len)
+    return one == other or (len(shorter) >= LEAST_CODE and shorter in longer)
 
 
 def _frame_key(failure: Failure) -> str:

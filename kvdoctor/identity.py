@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kvdoctor.catalogue.sitehit import SiteHit
 from kvdoctor.data import dataclass, field, replace
@@ -78,6 +78,21 @@ def without_end(base: Identity, failure: Failure) -> Identity:
         confidence=0.3,
         tier=4,
         meaning="The lines that follow it in the log name the exception: give them too.",
+    )
+
+
+def without_message(made: Identity, function: str, likely: Sequence[Record]) -> Identity:
+    """A failure whose last frame is its site, in a text that ends before its message: ``likely``
+    are the records of the message that the site writes."""
+    named = " or ".join(f"{one.id} ({one.title})" for one in likely)
+    told = (
+        f"By its place it is likely {named}: --record {likely[0].id} shows it. " if likely else ""
+    )
+    return replace(
+        made,
+        title=f"{made.exception or 'An error'} in {function}, cut off before its message",
+        meaning=f"The message is missing, as the text ends before it. {told}Give the lines that "
+        "follow too.",
     )
 
 

@@ -158,3 +158,22 @@ def test_what_a_fix_lacks_is_asked_for() -> None:
     answered = of(log, known, vllm_release="0.26.0", own_address="10.0.3.17")
     assert "own-host" in [one.fix.id for one in answered.fixes]
     assert "own_address" not in of(log, known, vllm_release="0.26.0", own_address="?").fix_asks
+
+
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [
+        ("nixl-block-size-not-multiple", "AssertionError: Local block size"),
+        ("moriio-backend-invalid", "ValueError: Invalid MoRIIO backend"),
+    ],
+)
+def test_a_traceback_without_its_message_is_known_by_its_site(name: str, last: str) -> None:
+    known = load(private=False)
+    log = next(one.log for one in known.records[name].examples if last in one.log)
+    lines = log.splitlines()
+    end = next(number for number, line in enumerate(lines) if last in line)
+    text = text_of("\n".join(lines[:end]), known)
+    assert "cut off before its message" in text.splitlines()[0]
+    flat = " ".join(text.split())
+    assert f"likely {name} (" in flat
+    assert f"--record {name}" in flat
