@@ -181,3 +181,16 @@ def test_the_server_leaves_when_its_input_ends() -> None:
     )  # fmt: skip
     assert done.returncode == 0
     assert all(line.startswith("{") for line in done.stdout.splitlines())
+
+
+@needs_sdk
+def test_only_a_server_that_runs_proofs_has_a_tool_that_does_not_just_read() -> None:
+    async def reading(client: Any) -> None:
+        assert all(one.annotations.read_only_hint for one in (await client.list_tools()).tools)
+
+    async def running(client: Any) -> None:
+        tools = (await client.list_tools()).tools
+        assert [one.name for one in tools if not one.annotations.read_only_hint] == ["prove"]
+
+    served(reading)
+    served(running, "--run-proofs")

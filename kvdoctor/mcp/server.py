@@ -24,6 +24,9 @@ INSTRUCTIONS = (
 READS = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
+RUNS = ToolAnnotations(  # it starts a process with vLLM in it, whose imports may write caches
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
 Text = Annotated[str, Field(description="log, traceback, launch command or manifest, as text")]
 Prefill = Annotated[str, Field(description="the same of the prefill side")]
 Decode = Annotated[str, Field(description="the same of the decode side")]
@@ -72,7 +75,9 @@ def made(tools: Tools) -> MCPServer[Any]:
         """Records that speak of these words, best first."""
         return _told(lambda: tools.search(words))
 
-    @server.tool(title="How a fix is shown to work", annotations=READS)
+    @server.tool(
+        title="How a fix is shown to work", annotations=RUNS if tools.run_proofs else READS
+    )
     def prove(
         record: Annotated[str, Field(description="id of a shipped record")],
         fix: Annotated[str, Field(description="id of the fix; the first when empty")] = "",

@@ -77,7 +77,8 @@ class _Crew:
     def turn(self) -> list[tuple[int, Any]]:
         """Wait for word from any process; the results that came."""
         made = []
-        for ready in connection.wait(list(self.people)):
+        waiting: list[Connection] = connection.wait(list(self.people))
+        for ready in waiting:
             try:
                 kind, what = ready.recv()
             except (EOFError, OSError):
