@@ -151,7 +151,10 @@ def test_the_program_of_vector_closes_its_strings_and_braces() -> None:
     transform = yaml.safe_load(text)["transforms"]["kvdoctor"]
     assert transform["inputs"] == ["pods", "nodes"]
     bare = re.sub(r"r'[^']*'|\"(?:[^\"\\]|\\.)*\"", "S", transform["source"])
-    assert bare.count("{") == bare.count("}") == len(all_rules()[0])
+    patterns = {(rule.literal, rule.regex) for rule in all_rules()[0]}
+    assert bare.count("{") == bare.count("}") == len(patterns)
+    named = re.findall(r'"([\w-]+)"', transform["source"])
+    assert {rule.record.id for rule in all_rules()[0]} <= set(named)
     assert "'" not in bare and '"' not in bare.replace('""', "")
 
 
