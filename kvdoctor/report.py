@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from kvdoctor.catalogue.sites import Sites
 from kvdoctor.data import dataclass, field, replace
 from kvdoctor.decide import (
     NOT_KNOWN,
@@ -286,23 +287,23 @@ def _facts(
     holes = finding.holes if finding is not None and finding.record == record.id else {}
     number = finding.number if finding is not None else 0
     side = _side_of_finding(finding, sources)
-    candidates = release.candidates or _releases_of(record, finding, knowledge.sites.releases)
+    candidates = release.candidates or _releases_of(record, finding, knowledge.sites)
     pastes = [(source.paste, source.side) for source in sources]
     name = finding.source if finding is not None else ""
     seen = seen_lines(record, pastes, Failed(name, number, holes), knowledge)
     return gather(record, values, holes, answers, candidates, side=side, number=number, seen=seen)
 
 
-def _releases_of(
-    record: Record, finding: Match | None, known_releases: Sequence[str]
-) -> tuple[str, ...]:
+def _releases_of(record: Record, finding: Match | None, sites: Sites) -> tuple[str, ...]:
     """The releases a text without any other sign can come from: those that have the message,
-    else those in which the record was seen."""
+    wherever it stood in them, else those in which the record was seen."""
     place = finding.place if finding is not None and finding.record == record.id else None
-    if place is not None and place.releases:
-        return place.releases
+    if finding is not None and place is not None and place.releases:
+        hits = sites.by_message(finding.message, finding.exception)
+        like = {r for one in hits if one.score >= hits[0].score - AS_GOOD for r in one.releases}
+        return tuple(one for one in sites.releases if one in like or one in place.releases)
     spans = [parse_range(seen.vllm) for seen in record.seen_in]
-    return tuple(one for one in known_releases if any(span.contains(one) for span in spans))
+    return tuple(one for one in sites.releases if any(span.contains(one) for span in spans))
 
 
 def report(
@@ -377,6 +378,7 @@ def _status(record: Record, outcome: Outcome) -> str:
     return _STATUS[type(outcome).__name__]
 
 
+AS_GOOD = 0.5  # of sites that fit a message, those that fit it as well as the best
 _STATUS = {"Cause": "cause", "Asks": "asks", "NoCause": "no_cause", "Broken": "broken"}
 
 

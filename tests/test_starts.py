@@ -94,3 +94,20 @@ def test_a_process_id_counts_until_the_ids_are_given_anew() -> None:
     assert start_of(running_beside, 95, "", 70) == 1
     assert start_of(running_beside, 95, "", 0) == 2
     assert start_of(spoke, 95, "another-pod", 1) == 0
+
+
+def test_a_bare_message_states_no_release_that_it_does_not_show() -> None:
+    """The text stood in another file in each of these releases."""
+    message = (
+        "ValueError: To serve at least one request with the model's max seq len (131072), (40.0 "
+        "GiB KV cache is needed, which is larger than the available KV cache memory (10.0 GiB). "
+        "Based on the available memory, the estimated maximum model length is 32768. Try "
+        "increasing `gpu_memory_utilization` (which also controls CPU memory on the CPU backend) "
+        "or decreasing `max_model_len` when initializing the engine. See "
+        "https://docs.vllm.ai/en/latest/configuration/conserving_memory/ for more details."
+    )
+    found = diagnose(message)
+    facts = found.report.facts
+    assert facts is not None
+    assert {"0.32.0", "0.33.0"} <= set(facts.candidates)
+    assert "vllm_release" not in facts.known
