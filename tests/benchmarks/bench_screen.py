@@ -55,7 +55,7 @@ FAILURE = (
 CASES = Path(__file__).parent.parent / "cases"
 FAILING = CASES / "061-nixl-blocksize-d-smaller" / "decode.log"
 HEALTHY = re.compile(r"(?:^|\) )(?:INFO|DEBUG) ")
-START = re.compile(r"args|version|nitializ|onfig|odel|[\u2580-\u259f]")  # of lines that tell of a start
+START = re.compile(r"args|version|nitializ|onfig|odel|[\u2580-\u259f]")  # tells of a start
 CLOCK = re.compile(r"\d\d:\d\d:\d\d")
 COUNT = re.compile(r"(?<![\w.:/=-])\d+(?:\.\d+)?(?![\w.:])")
 KEYS = {
