@@ -101,13 +101,15 @@ class Report:
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """Titles of the causes that were passed over because a question could not be answered:
+        """The causes that were passed over because a question could not be answered, in sentences:
         each is still possible."""
+        from kvdoctor.text.rendering import worded
+
         if self.record is None or not isinstance(self.outcome, NoCause):
             return ()
         passed = {one.check for one in self.outcome.branches if one.state == "passed"}
         titles = (
-            render(check.cause, self.outcome.values) or check.id.replace("-", " ")
+            render(check.cause, self.outcome.values) or worded(check.cause, self.outcome.values)
             for check in self.record.checks
             if check.id in passed
         )

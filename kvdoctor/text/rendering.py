@@ -100,6 +100,16 @@ def render(text: str, values: Mapping[str, Any], quote: str = "none") -> str | N
     return "".join(out)
 
 
+def worded(text: str, values: Mapping[str, Any]) -> str:
+    """Prose with its holes filled; one without a value says in brackets what belongs there."""
+    parts = _read(text).parts
+    missing = {part.name for part in parts if isinstance(part, Hole)} - {
+        name for name, value in values.items() if isinstance(value, (bool, int, float, str))
+    }
+    said = {name: f"[{name.replace('_', ' ')}]" for name in missing}
+    return render(text, {**values, **said}) or ""
+
+
 def _is_fragment(text: str) -> bool:
     """Whether the text is JSON (or a piece of it) and no command."""
     return text.lstrip()[:1] in ("{", "[", '"') and _HOLE.match(text.lstrip()) is None

@@ -261,7 +261,8 @@ class Actions(Base):
 
             name = self.query_one(ValuesPane).in_focus()
             if name:
-                self.push_screen(HelpScreen(question_help(self.shown, name)))
+                page = f"{question_help(self.shown, name)}\n\n{self.keys_text()}\n\nesc closes"
+                self.push_screen(HelpScreen(page, filters=False))
                 return
         self.push_screen(HelpScreen(self.keys_text()))
 

@@ -12,34 +12,39 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from kvdoctor.report import Report, input_spec
+from kvdoctor.show.asking import decided_by
 from kvdoctor.ui.panes.base import FRONT, text
 
 
 class HelpScreen(ModalScreen[None]):
-    """A page of text that typing filters line by line; esc or enter closes it."""
+    """A page of text; esc or enter closes it. With ``filters`` typing narrows it line by line."""
 
     CSS_PATH = FRONT
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f1", "leave", "close", priority=True),
+        Binding("enter", "leave", "close"),
         Binding("down", "scroll(1)", show=False),
         Binding("up", "scroll(-1)", show=False),
         Binding("pagedown", "scroll(10)", show=False),
         Binding("pageup", "scroll(-10)", show=False),
     ]
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page: str, *, filters: bool = True) -> None:
         super().__init__()
         self._page = page
+        self._filters = filters
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            yield Input(placeholder="type to filter, esc closes", compact=True)
+            if self._filters:
+                yield Input(placeholder="type to filter, esc closes", compact=True)
             with VerticalScroll(can_focus=False):
                 yield Static(text(self._page), id="help-text")
 
     def on_mount(self) -> None:
-        self.query_one(Input).focus()
+        if self._filters:
+            self.query_one(Input).focus()
 
     @on(Input.Changed)
     def narrow(self, event: Input.Changed) -> None:
@@ -66,7 +71,7 @@ class HelpScreen(ModalScreen[None]):
 def question_help(shown: Report, name: str) -> str:
     """What one question means, where its value stands, an example, what depends on it."""
     spec = input_spec(shown, name)
-    lines = [spec.ask, f"({name})", ""]
+    lines = [spec.ask, ""]
     if spec.side == "both":
         lines.append("It is the same on both sides.")
     elif spec.side in ("prefill", "decode"):
@@ -89,8 +94,9 @@ def question_help(shown: Report, name: str) -> str:
             "Read by itself from a pasted log, command, YAML or config.json as: "
             f"{', '.join(spec.reads)}"
         )
-    if shown.record is not None:
-        depending = [check.id for check in shown.record.checks if name in check.when]
-        if depending:
-            lines += ["", f"It decides: {', '.join(depending)}"]
+    sentences = decided_by(shown, name)
+    if sentences:
+        lines += ["", "The answer tells whether this is the cause:"]
+        lines += [f"- {one}" for one in sentences]
+    lines += ["", f"On the command line: --set {name}=…, or --set {name}=? if you cannot tell"]
     return "\n".join(lines)

@@ -268,7 +268,7 @@ async def test_the_question_says_where_to_look_and_f1_tells_more() -> None:
         assert "enter on an empty answer takes it" in page
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(screen.screen, HelpScreen), "help")
-        assert "It decides: strict-mode" in "\n".join(drawn(screen))
+        assert "The answer tells whether this is the cause:" in "\n".join(drawn(screen))
         await pilot.press("escape")
         assert step_of(pilot) == "values"
 

@@ -12,7 +12,7 @@ from kvdoctor.decide import Asks, Branch, Broken, Cause, NoCause
 from kvdoctor.fix import Proof
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Evidence, Match
-from kvdoctor.report import OfferedFix, Report
+from kvdoctor.report import OfferedFix, Report, input_spec
 from kvdoctor.show.document import next_step
 from kvdoctor.show.plain import Styled, cut, proof_words, unrecorded_lines, value_source
 from kvdoctor.ui.changes import RESTATED, changed_parts
@@ -40,10 +40,7 @@ def story(shown: Report, room: int, glyphs: Glyphs) -> Content:
     title = shown.record.title if shown.record else (finding.title if finding else "")
     parts = [text(f"{glyphs.no} {title}", "bold $text-error")]
     if finding is not None:
-        head = f"{finding.exception}: " if finding.exception else ""
-        message = cut(head + (finding.message or "(no message)"), 4 * room)
-        parts.append(one_line(message, 2 * room, sign=glyphs.cut))
-        parts.append(one_line(_where(finding), room, "dim", glyphs.cut))
+        parts += error_lines(finding, room, glyphs)
         if finding.owner not in ("vllm", ""):
             parts.append(text(f"Raised by {finding.owner}, not by vLLM.", "bold"))
         if finding.hint:
@@ -51,6 +48,26 @@ def story(shown: Report, room: int, glyphs: Glyphs) -> Content:
     parts.append(text(""))
     parts += _why(shown)
     return Content("\n").join(parts)
+
+
+def error_lines(one: Match, room: int, glyphs: Glyphs, rows: int = 2) -> list[Content]:
+    """The error as the log has it, on ``rows`` rows at most, and where it stands."""
+    head = f"{one.exception}: " if one.exception else ""
+    message = cut(head + (one.message or "(no message)"), 2 * rows * room)
+    return [
+        one_line(message, rows * room, sign=glyphs.cut),
+        one_line(_where(one), room, "dim", glyphs.cut),
+    ]
+
+
+def meaning(shown: Report, room: int, rows: int, glyphs: Glyphs) -> list[Content]:
+    """What the record says of the failure, on ``rows`` rows at most."""
+    if shown.record is None:
+        return []
+    lines = wrap(" ".join(shown.record.summary.split()), room) or [""]
+    if len(lines) > rows:
+        lines = [*lines[: rows - 1], f"{lines[rows - 1][: room - 2]} {glyphs.cut}"]
+    return [text(line, "dim") for line in lines]
 
 
 def _where(one: Match) -> str:
@@ -82,7 +99,8 @@ def _why(shown: Report) -> list[Content]:
             told = "None of its causes fits these values; v changes them."
             parts.append(text(told, "$text-warning"))
     if shown.asks:
-        parts.append(text(f"Not decided: {', '.join(shown.asks)} (v answers)", "bold"))
+        asked = [text(f"- {input_spec(shown, name).ask}") for name in shown.asks]
+        parts += [text("Not decided; v answers what is open:", "bold"), *asked]
     step = next_step(shown)
     if step and not shown.fixes:
         parts += [text(""), text("Next step  ", "bold") + text(" ".join(step.split()))]

@@ -11,10 +11,13 @@ from textual.widgets.option_list import Option
 from kvdoctor import session
 from kvdoctor.report import Report, input_spec
 from kvdoctor.session import State
+from kvdoctor.show.asking import most_questions
 from kvdoctor.ui.fields import Field
 from kvdoctor.ui.marked import MarkedList
 from kvdoctor.ui.panes.base import Pane, Place, text
-from kvdoctor.ui.panes.cause_text import value_row
+from kvdoctor.ui.panes.cause_text import error_lines, meaning, value_row
+
+TALL = 36  # rows from which the whole meaning is shown
 
 
 class ValuesPane(Pane, can_focus=False):
@@ -34,6 +37,7 @@ class ValuesPane(Pane, can_focus=False):
 
     def compose(self) -> ComposeResult:
         yield Static("", id="values-title")
+        yield Static("", id="context")
         yield Static("", id="question")
         yield Field(id="answer", compact=True)
         yield Static("", id="find")
@@ -51,9 +55,20 @@ class ValuesPane(Pane, can_focus=False):
             else (shown.finding.title if shown.finding is not None else "")
         )
         self.query_one("#values-title", Static).update(text(title, "bold $text-error"))
+        self._tell(shown)
         self._list(shown)
-        names = shown.asks
+        names = shown.asks or shown.fix_asks
         self.ask(shown, names[0] if names else "")
+
+    def _tell(self, shown: Report) -> None:
+        """The error that the question is about, and what it means: at 80×24 the question, the
+        field and the first values must stay in sight."""
+        tall = self.app.size.height >= TALL
+        parts = []
+        if shown.finding is not None:
+            parts += error_lines(shown.finding, self.room, self.glyphs, 4 if tall else 2)
+        parts += meaning(shown, self.room, 8 if tall else 2, self.glyphs)
+        self.query_one("#context", Static).update(Content("\n").join([*parts, text("")]))
 
     def ask(self, shown: Report, name: str) -> None:
         """Put one question; "" when nothing is open."""
@@ -105,6 +120,7 @@ class ValuesPane(Pane, can_focus=False):
 
     def on_resize(self, event: events.Resize) -> None:
         if self._shown is not None:
+            self._tell(self._shown)
             self._list(self._shown)
 
     def take_focus(self) -> None:
@@ -166,7 +182,7 @@ def _question(shown: Report, name: str) -> Content:
         asked += text("  yes / no")
     if spec.choices:
         asked += text(f"\n{' / '.join(spec.choices)}")
-    left = len(shown.asks)
+    left = most_questions(shown)
     if name in shown.asks and left > 1:
-        asked = text(f"{left} questions left. ", "dim") + asked
+        asked = text(f"At most {left} questions left. ", "dim") + asked
     return asked
