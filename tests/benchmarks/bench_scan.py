@@ -102,7 +102,7 @@ def compare(name: str, log: Path, words: Path) -> None:
 
 def two_processes(log: Path) -> None:
     """Wall and CPU time of one file with one process and with two, each the best of three. Means
-    something only where two cores have nothing else to do; the CPU time shows what sharing costs."""
+    something only where two cores have nothing else to do; CPU time shows what sharing costs."""
     base = [sys.executable, "-c", "from kvdoctor.cli import main; main()", "scan", str(log)]
     best = {}
     for _ in range(3):
