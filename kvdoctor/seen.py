@@ -66,7 +66,7 @@ def _told(
             here = paste.name == failure.source
             if spec.where != "anywhere" and not here:
                 continue
-            for line, message in _messages(paste):
+            for line, message in messages(paste):
                 if mark not in message or not _placed(spec.where, line, failure.number):
                     continue
                 hit = knowledge.fits(template, message)
@@ -87,11 +87,15 @@ def _agree(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     return all(other.get(name, value) == value for name, value in one.items())
 
 
-def _messages(paste: Paste) -> Iterator[tuple[int, str]]:
+def messages(paste: Paste) -> Iterator[tuple[int, str]]:
+    """Log records, errors, and the lines that are neither: a thread's last words have no level."""
     for record in paste.records:
         yield record.number, record.message
     for failure in paste.failures:
         yield failure.number, failure.message
+    for line in paste.lines:
+        if not line.level and not line.native:
+            yield line.number, line.text
 
 
 def _placed(where: str, line: int, number: int) -> bool:

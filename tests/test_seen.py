@@ -86,3 +86,10 @@ def test_without_a_place_of_the_failure_any_text_may_tell() -> None:
     line = read(HEAD + "The widget is ready\n", "log")
     seen = seen_lines(asks("this", "The widget is ready"), [(line, "prefill")], Failed(), NONE)
     assert seen["told"].value is True
+
+
+def test_a_line_without_a_level_tells_too() -> None:
+    record = asks("this", "Exception in thread widget_{name}")
+    text = "Exception in thread widget_listener:\nTraceback (most recent call last):\n"
+    seen = seen_lines(record, [(read(text, "log"), "this")], Failed(), NONE)
+    assert seen["told"].value is True

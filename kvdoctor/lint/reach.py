@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kvdoctor.lint.note import Note
 from kvdoctor.record import Example, Identify, Record
+from kvdoctor.seen import longest_word, messages
 
 if TYPE_CHECKING:
     from kvdoctor.intake.paste import Paste
@@ -70,8 +71,10 @@ def _lines(
 
 
 def _stands(template: str, paste: Paste, knowledge: Knowledge) -> bool:
-    messages = [one.message for one in paste.records] + [one.message for one in paste.failures]
-    return any(knowledge.fits(template, message) for message in messages)
+    mark = longest_word(template)
+    return any(
+        mark in message and knowledge.fits(template, message) for _, message in messages(paste)
+    )
 
 
 def reaches(entry: Identify, paste: Paste, knowledge: Knowledge) -> bool:
