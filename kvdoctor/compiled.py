@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Folder = str | os.PathLike[str]
 
-FORMAT = 5  # raise it with every change of the compiled form or of the form of records
+FORMAT = 6  # raise it with every change of the compiled form or of the form of records
 SEAL = 9  # bytes of the checksum at the end: 8 hexadecimal digits and a newline
 NAME = "compiled.kvd"  # in a wheel, beside the records
 

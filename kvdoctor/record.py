@@ -197,6 +197,7 @@ class Record:
         ""  # expression over inputs: this configuration is dangerous though nothing failed
     )
     stage: int = 50  # order in which vLLM reaches the guard: 10 argument parsing … 90 transfer
+    step: str = ""  # where a request fails (show/sequence.py); "" = as stage tells, none = nowhere
     file: str = ""  # where it was loaded from
     private: bool = False
 

@@ -65,6 +65,7 @@ def record_of(tree: Tree, *, file: str = "", private: bool = False) -> Record:
         examples=tuple(_example(one) for one in tree["examples"]),
         danger=expression_text(tree.get("danger", "")),
         stage=tree.get("stage", 50),
+        step=tree.get("step", ""),
         file=file,
         private=private,
     )

@@ -8,6 +8,7 @@ STATUS = ("draft", "proven", "retired")
 WHERE = ("anywhere", "before", "after")
 SEVERITY = ("error", "warning", "danger", "notice")
 KINDS = ("raise", "assert", "log", "external", "symptom")
+STEPS = ("start", "prefill", "hand-over", "handshake", "transfer", "decode", "none")
 SIDES = ("prefill", "decode", "both", "this", "other", "router")
 FIX_KINDS = (
     "flag", "kv-transfer-config", "env", "upgrade", "model", "router", "command", "report-bug",
@@ -274,6 +275,7 @@ RECORD = Shape(
         Field("connectors", Many(TEXT), "connectors that can fail like this; none: any"),
         Field("tags", Many(TEXT), "words people search for"),
         Field("stage", Leaf("int"), "when vLLM gets there, 10 (arguments) to 90 (serving)"),
+        Field("step", Leaf("text", STEPS), "where a request fails, if the stage does not tell"),
         Field("summary", TEXT, "what happened, two sentences at most", required=True),
         Field("seen_in", Many(SEEN_IN, single=True), "releases and places", required=True),
         Field(

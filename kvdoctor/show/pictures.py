@@ -152,7 +152,7 @@ def _way(shown: Report, ascii_only: bool) -> list[str]:
         return []
     if record.severity != "error" or record.kind == "symptom":
         return []
-    return ["\n".join(sequence(record.stage, shown.side, ascii_only))]
+    return ["\n".join(sequence(record.stage, shown.side, ascii_only, record.step))]
 
 
 def _drawn(config: Configuration, ascii_only: bool, same: bool = False) -> list[str]:
