@@ -124,6 +124,10 @@ def handle(options: argparse.Namespace) -> int:
         from kvdoctor.settings import fill
 
         fill(options)
+    if getattr(options, "ascii", False) and options.command != "screen":
+        from kvdoctor.command.output import only_ascii
+
+        only_ascii()
     handler = HANDLERS.get(options.command)
     if handler is None:
         from importlib import import_module
@@ -148,6 +152,10 @@ def _screen(options: argparse.Namespace) -> int:
     from kvdoctor.terminal import can_show_a_screen
 
     if options.plain or not can_show_a_screen():
+        if options.ascii:
+            from kvdoctor.command.output import only_ascii
+
+            only_ascii()
         return _dialogue(options)
     from kvdoctor.ui import run_screen
 

@@ -110,6 +110,11 @@ def add_switch(command: argparse.ArgumentParser, name: str, told: str) -> None:
     command.add_argument(name, action=argparse.BooleanOptionalAction, default=None, help=told)
 
 
+def add_ascii(command: argparse.ArgumentParser) -> None:
+    """For a command that prints; the screen draws with ASCII."""
+    add_switch(command, "--ascii", "no character of ours beyond ASCII")
+
+
 def _add_screen(commands: Commands) -> None:
     screen = commands.add_parser("screen", help="the full screen (the default)")
     add_inputs(screen)
@@ -163,19 +168,23 @@ def _add_diagnose(commands: Commands) -> None:
         action="store_true",
         help="keep it in the history (diagnose keeps nothing otherwise)",
     )
+    add_ascii(diagnose)
 
 
 def _add_lookups(commands: Commands) -> None:
     explain = commands.add_parser("explain", help="a record, by id, published id, url or message")
     explain.add_argument("what", nargs="+", metavar="ID")
     explain.add_argument("--json", action="store_true")
+    add_ascii(explain)
     add_knowledge(explain)
     search = commands.add_parser("search", help="records that speak of these words")
     search.add_argument("words", nargs="+", metavar="WORD")
     search.add_argument("--json", action="store_true")
+    add_ascii(search)
     add_knowledge(search)
     info = commands.add_parser("info", help="versions, counts and where everything lives")
     info.add_argument("--json", action="store_true")
+    add_ascii(info)
     add_knowledge(info)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from kvdoctor.command.inputs import load_knowledge, tell
 from kvdoctor.data import asdict
 from kvdoctor.errors import InputError
+from kvdoctor.show.plain import WIDTH, cut
 from kvdoctor.terminal import clean
 
 TYPE_CHECKING = False
@@ -32,6 +33,8 @@ STATUS_WORDS = {
 
 def add(commands: Commands) -> None:
     """The options of ``kvdoctor history``."""
+    from kvdoctor.command.arguments import add_ascii
+
     history = commands.add_parser(
         "history",
         help="past diagnoses: list, show, open again, delete",
@@ -45,6 +48,7 @@ def add(commands: Commands) -> None:
     )
     history.add_argument("--all", action="store_true", help="with delete: every entry")
     history.add_argument("--json", action="store_true")
+    add_ascii(history)
     history.add_argument(
         "--knowledge", action="append", default=[], metavar="FOLDER", help="private records"
     )
@@ -115,12 +119,15 @@ def _why_empty() -> str:
 
 
 def row(one: Entry) -> str:
-    """One entry on one line."""
-    title = one.outcome.title if len(one.outcome.title) < 60 else f"{one.outcome.title[:59]}…"
+    """One entry on two lines of 80 columns: when, how it went and from which inputs; its title."""
     names = ", ".join(one.names) or "no text"
     status = STATUS_WORDS.get(one.outcome.status, one.outcome.status)
-    line = f"{one.id:>5}  {one.changed[:16]}  {status:15}  {title}  [{names}]"
-    return clean(line).replace("\n", " ")
+    head = f"{one.id:>5}  {one.changed[:16]}  {status:15}  "
+    names = names if len(names) < WIDTH - len(head) - 1 else f"…{names[len(head) + 4 - WIDTH :]}"
+    title = cut(one.outcome.title, WIDTH - 7)
+    return "\n".join(
+        clean(line).replace("\n", " ") for line in (f"{head}[{names}]", f"{'':7}{title}")
+    )
 
 
 def _show(options: argparse.Namespace, store: Store) -> int:
@@ -215,7 +222,7 @@ def _open(options: argparse.Namespace) -> int:
 
         options.files = options.prefill = options.decode = options.sets = []
         options.plain = options.no_history = False
-        options.ascii = options.theme = None  # as the config file says
+        options.theme = None  # as the config file says
         fill(options)
         options.resume = numbers[0]
         return run_screen(options)

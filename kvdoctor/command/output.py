@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TextIO
+
 _SIMPLER = {
     "…": "...",
     "→": "->",
@@ -22,7 +26,20 @@ _SIMPLER = {
     "’": "'",
     "│": "|",
     "•": "*",
+    "‹": "<",
+    "›": ">",
+    "≠": "!=",
+    "✓": "+",
+    "✗": "x",
+    "█": "#",
+    "▌": ">",
+    "▶": ">",
+    "▕": "[",
+    "▏": "]",
+    "─": "-",
+    "┼": "|",
 }
+_TO_ASCII = str.maketrans(_SIMPLER)
 
 
 def make_safe() -> None:
@@ -41,6 +58,30 @@ def make_safe() -> None:
 
         codecs.register_error("kvdoctor", _simpler)
         reconfigure(errors="kvdoctor")
+
+
+class _Ascii:
+    """A stream that writes our own signs in ASCII. The signs alone: another language in the user's
+    text stays as it is. It calls itself ASCII, so that JSON is escaped and drawings are plain."""
+
+    encoding = "ascii"
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(text.translate(_TO_ASCII))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def only_ascii() -> None:
+    """From here on, nothing but ASCII of ours on the standard streams (``--ascii``)."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None and not isinstance(stream, _Ascii):
+            setattr(sys, name, _Ascii(stream))
 
 
 def _simpler(error: UnicodeError) -> tuple[str, int]:

@@ -25,6 +25,8 @@ CANNOT = frozenset({"no-vllm", "no-import", "timeout", "stopped", "no-caller", "
 
 def add(commands: Commands) -> None:
     """The options of ``kvdoctor prove``."""
+    from kvdoctor.command.arguments import add_ascii
+
     prove = commands.add_parser("prove", help="ask the guard of your own vLLM installation")
     prove.add_argument("record", metavar="ID")
     prove.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="sets")
@@ -40,6 +42,7 @@ def add(commands: Commands) -> None:
     )
     prove.add_argument("--seconds", type=int, default=180, help="time limit (default 180)")
     prove.add_argument("--json", action="store_true")
+    add_ascii(prove)
     prove.add_argument("--trust", action="store_true", help="run what a private record names, too")
     prove.add_argument(
         "--knowledge", action="append", default=[], metavar="FOLDER", help="private records"

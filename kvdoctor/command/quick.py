@@ -36,4 +36,5 @@ def options_of(arguments: Sequence[str]) -> Namespace | None:
         note=None,
         hide_hosts=None,
         save=False,
+        ascii=None,
     )

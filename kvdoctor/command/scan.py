@@ -26,6 +26,8 @@ FOUND, UNREADABLE = 0, 2
 
 def add(commands: Commands) -> None:
     """The options of ``kvdoctor scan``."""
+    from kvdoctor.command.arguments import add_ascii
+
     scan = commands.add_parser("scan", help="whole logs: what occurs, how often, since when")
     scan.add_argument("paths", nargs="*", metavar="PATH", help="file, folder, glob; - is stdin")
     scan.add_argument("--follow", "-f", action="store_true", help="go on as the log grows")
@@ -42,6 +44,7 @@ def add(commands: Commands) -> None:
     )
     scan.add_argument("--ray-address", default="auto", metavar="HOST:PORT")
     scan.add_argument("--no-extra", action="store_true", help="without the optional search engine")
+    add_ascii(scan)
     scan.add_argument("--no-progress", action="store_true", help="no progress bar")
     scan.add_argument(
         "--knowledge", action="append", default=[], metavar="FOLDER", help="private records"
