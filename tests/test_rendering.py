@@ -139,3 +139,17 @@ def test_an_undeclared_hole_is_refused_with_a_suggestion() -> None:
 def test_an_apostrophe_in_a_comment_opens_no_quotes() -> None:
     text = render("# don't\nserve {v}", {"v": "a b"}, "shell")
     assert text == "# don't\nserve 'a b'"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (0.0, "needs less than 10 MiB."),
+        (0.0001, "needs about 105 KiB."),
+        (0.05, "needs about 51 MiB."),
+        (0.5, "needs 0.5 GiB."),
+        (0, "needs 0 GiB."),
+    ],
+)
+def test_a_small_size_is_told_in_a_unit_that_tells(value: float, said: str) -> None:
+    assert render("needs {size} GiB.", {"size": value}) == said
