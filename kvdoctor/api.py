@@ -78,6 +78,7 @@ class Fix:
     before: str = ""
     after: str = ""
     breaks: tuple[str, ...] = ()  # records whose guard it would run into
+    still_fails: tuple[str, ...] = ()  # those that fail without it as well, and still do with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +307,7 @@ def _fixes(shown: Report) -> tuple[Fix, ...]:
             one.before,
             one.after,
             tuple(link.record for link in one.breaks),
+            tuple(link.record for link in one.still_fails),
         )
         for one in shown.fixes
     )

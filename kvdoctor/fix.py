@@ -8,7 +8,7 @@ screen can say why a published piece of advice is missing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kvdoctor.data import dataclass, field, replace
 from kvdoctor.decide import Cause, open_choices, unknown_inputs
@@ -21,6 +21,9 @@ from kvdoctor.text.rendering import holes_of, render
 from kvdoctor.values.value import Scalar
 
 OLD = "old_"
+NOTHING_FITS = "no value in its range satisfies the guard"
+MOST_JUDGED = 40  # values of one fix that are held against the guards of other records
+Troubles = Callable[[FixSpec, Mapping[str, Scalar]], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +73,14 @@ class Verdict:
     failing: str = ""  # the release for which it still raises
 
 
-def offers(record: Record, cause: Cause) -> tuple[Fix | NotOffered, ...]:
-    """The fixes of the cause in the record's order, proven ones before unproven ones."""
-    made = [_offer(record, record.fixes[name], cause) for name in cause.check.fixes]
+def offers(
+    record: Record, cause: Cause, troubles: Troubles | None = None
+) -> tuple[Fix | NotOffered, ...]:
+    """The fixes of the cause in the record's order, proven ones before unproven ones.
+
+    ``troubles`` counts the guards of other records that stop vLLM with a fix and its values: of
+    the values that a fix may take, those with the fewest are taken."""
+    made = [_offer(record, record.fixes[name], cause, troubles) for name in cause.check.fixes]
     return tuple(sorted(made, key=lambda one: isinstance(one, NotOffered) * 2 + _unproven(one)))
 
 
@@ -87,7 +95,9 @@ def _unproven(one: Fix | NotOffered) -> int:
     return int(isinstance(one, Fix) and one.proof.level == "unproven")
 
 
-def _offer(record: Record, spec: FixSpec, cause: Cause) -> Fix | NotOffered:
+def _offer(
+    record: Record, spec: FixSpec, cause: Cause, troubles: Troubles | None
+) -> Fix | NotOffered:
     candidates = cause.facts.candidates
     blocked = _range_blocks(spec, candidates)
     if blocked is not None:
@@ -106,7 +116,7 @@ def _offer(record: Record, spec: FixSpec, cause: Cause) -> Fix | NotOffered:
     blanks = _blanks(record, spec, cause, types)
     if blanks and (spec.solve is None):
         return _unfilled(record, spec, cause, blanks, types)
-    changed = _assignments(record, spec, cause, types)
+    changed = _assignments(record, spec, cause, types, troubles)
     if isinstance(changed, NotOffered):
         return changed
     if _is_idle(spec, changed, cause):
@@ -136,7 +146,11 @@ def _olds(values: Mapping[str, Scalar]) -> dict[str, Scalar]:
 
 
 def _assignments(
-    record: Record, spec: FixSpec, cause: Cause, types: Mapping[str, str]
+    record: Record,
+    spec: FixSpec,
+    cause: Cause,
+    types: Mapping[str, str],
+    troubles: Troubles | None,
 ) -> dict[str, Scalar] | NotOffered:
     """The new values of the inputs that the fix changes."""
     before = {**cause.values, **_olds(cause.values)}
@@ -149,9 +163,9 @@ def _assignments(
             return NotOffered(spec.id, spec.title, "a value it needs is not known", asks)
         changed[name] = value
     if spec.solve is not None:
-        solved = _solve(record, spec.solve, cause, changed, types)
-        if solved is None:
-            return NotOffered(spec.id, spec.title, "no value in its range satisfies the guard")
+        solved = _solve(record, spec, spec.solve, cause, changed, types, troubles)
+        if isinstance(solved, NotOffered):
+            return solved
         changed.update(solved)
     return changed
 
@@ -221,14 +235,15 @@ def _candidate_values(
 
 def _solve(
     record: Record,
+    spec: FixSpec,
     solve: Solve,
     cause: Cause,
     fixed: Mapping[str, Scalar],
     types: Mapping[str, str],
-) -> dict[str, Scalar] | None:
-    """The cheapest assignment of ``solve.vary`` that the guard accepts, None when there is none.
-
-    The order of the declared values breaks ties, so the answer is the same on every machine."""
+    troubles: Troubles | None,
+) -> dict[str, Scalar] | NotOffered:
+    """Of the assignments of ``solve.vary`` that the guard accepts those with the fewest
+    ``troubles``, of these the cheapest. The order of the declared values breaks ties, so the answer is the same on every machine."""
     olds = _olds(cause.values)
     before = {**cause.values, **olds}
     names = list(solve.vary)
@@ -236,20 +251,41 @@ def _solve(
         [_candidate_values(one, before, types) for one in solve.vary[name]] for name in names
     ]
     cost = parse(solve.cost, types)
-    best: tuple[float, dict[str, Scalar]] | None = None
+    found: list[tuple[float, dict[str, Scalar], Mapping[str, Scalar]]] = []
+    asks: dict[str, None] = {}
     for chosen in itertools.islice(itertools.product(*domains), MOST_TRIALS):
         if any(value is UNKNOWN for value in chosen):
             continue
         trial: dict[str, Scalar] = dict(zip(names, chosen, strict=True))  # type: ignore[arg-type]
         after = _after(record, cause, {**fixed, **trial})
-        if not accepts(record, after, _candidates_after(cause, after)):
+        verdict = guard_verdict(record, after, _candidates_after(cause, after), asking=not found)
+        if verdict.accepted is not True:
+            asks.update(dict.fromkeys(verdict.asks if verdict.accepted is None else ()))
             continue
         price = cost.evaluate({**after, **olds})
-        if not isinstance(price, int | float) or isinstance(price, bool):
-            continue
-        if best is None or price < best[0]:
-            best = (price, trial)
-    return best[1] if best else None
+        if isinstance(price, int | float) and not isinstance(price, bool):
+            found.append((price, trial, after))
+    if not found:
+        why = "the guard cannot be decided with what is known" if asks else NOTHING_FITS
+        return NotOffered(spec.id, spec.title, why, tuple(asks))
+    found.sort(key=lambda one: one[0])
+    return _least_trouble(spec, found, troubles)
+
+
+def _least_trouble(
+    spec: FixSpec,
+    found: Sequence[tuple[float, dict[str, Scalar], Mapping[str, Scalar]]],
+    troubles: Troubles | None,
+) -> dict[str, Scalar]:
+    """Of accepted assignments, cheapest first, the first with the fewest troubles."""
+    best, fewest = found[0][1], -1
+    for _, trial, after in found[:MOST_JUDGED]:
+        many = troubles(spec, after) if troubles else 0
+        if many < fewest or fewest < 0:
+            best, fewest = trial, many
+        if not many:
+            break
+    return best
 
 
 def _after(record: Record, cause: Cause, changed: Mapping[str, Scalar]) -> dict[str, Scalar]:

@@ -27,21 +27,22 @@ from kvdoctor.intake.numbered import line_at
 from kvdoctor.intake.paste import Paste, Release
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match, match, together
-from kvdoctor.record import Input, Record
+from kvdoctor.record import FixSpec, Input, Record
 from kvdoctor.releases import parse_range
 from kvdoctor.seen import Failed, seen_lines
 from kvdoctor.text.rendering import render
 from kvdoctor.unexplained import Unexplained, unexplained
 from kvdoctor.values import Launch, Table, find_launches, merge, read_values, side_of
 from kvdoctor.values.rewrite import apply, difference
-from kvdoctor.values.value import Start, Value, Values
+from kvdoctor.values.value import Scalar, Start, Value, Values
 from kvdoctor.walk import (
     Configuration,
     Link,
+    after_fix,
     configuration,
     dangers,
+    fails_after,
     fails_next,
-    newly_broken,
     relations,
 )
 
@@ -59,8 +60,10 @@ class Source:
 class OfferedFix:
     """A fix, the user's own launch command before and after it, and what it would break.
 
-    ``changes`` are the command's lines with a sign before each ("-" gone, "+" new, " " kept);
-    ``restated``: the command was put together from the arguments that the log lists."""
+    ``breaks``: guards of other records that stop vLLM with the fix only; ``still_fails``: those
+    that the values break already and that the fix does not help. ``changes`` are the command's
+    lines with a sign before each ("-" gone, "+" new, " " kept); ``restated``: the command was put
+    together from the arguments that the log lists."""
 
     fix: Fix
     before: str = ""
@@ -68,6 +71,12 @@ class OfferedFix:
     changes: tuple[tuple[str, str], ...] = ()
     restated: bool = False
     breaks: tuple[Link, ...] = ()
+    still_fails: tuple[Link, ...] = ()
+
+    @property
+    def stops(self) -> tuple[Link, ...]:
+        """Every guard at which vLLM stops with this fix, as far as is known."""
+        return self.breaks + self.still_fails
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,17 +420,29 @@ def _with_fixes(
     """``knowledge``: to ask what a fix would run into; None asks nothing."""
     if not isinstance(outcome, Cause) or done.config is None:
         return done
+    config = done.config
+
+    def failing(
+        values: Mapping[str, Scalar], side: str, applies: Mapping[str, str], removes: Sequence[str]
+    ) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
+        if knowledge is None:
+            return (), ()
+        after = after_fix(record, values, config, side=side, applies=applies, removes=removes)
+        return fails_after(record, after, knowledge, done.next)
+
+    def troubles(spec: FixSpec, values: Mapping[str, Scalar]) -> int:
+        applies = {key: render(text, values) or "" for key, text in spec.applies.items()}
+        return sum(map(len, failing(values, spec.side, applies, spec.removes)))
+
     offered: list[OfferedFix] = []
     withheld: list[NotOffered] = []
-    for one in offers(record, outcome):
+    for one in offers(record, outcome, troubles if knowledge else None):
         if isinstance(one, NotOffered):
             withheld.append(one)
             continue
-        breaks = (
-            newly_broken(record, done.config, one.values, knowledge, done.next) if knowledge else ()
-        )
-        offered.append(replace(_rewritten(one, done), breaks=breaks))
-    offered.sort(key=lambda one: (one.fix.proof.level == "unproven", bool(one.breaks)))
+        breaks, still = failing(one.values, one.side, one.applies, one.removes)
+        offered.append(replace(_rewritten(one, done), breaks=breaks, still_fails=still))
+    offered.sort(key=lambda one: (one.fix.proof.level == "unproven", bool(one.stops)))
     return replace(done, fixes=tuple(offered), withheld=tuple(withheld))
 
 

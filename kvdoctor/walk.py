@@ -7,8 +7,9 @@ The values of one record are carried to the guards of all others through the nam
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
-from kvdoctor.data import dataclass
+from kvdoctor.data import dataclass, replace
 from kvdoctor.decide import OTHER, Cause, Facts, diagnose, gather
 from kvdoctor.fix import Verdict, guard_verdict, own_guards
 from kvdoctor.knowledge import Knowledge
@@ -21,6 +22,8 @@ BACKWARD = {
     "leads-to": "follows-from",
     "same-cause": "same-cause",
 }
+TRANSFER = "--kv-transfer-config"
+CONNECTOR = "kv_transfer_config.kv_connector"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,20 +198,64 @@ def dangers(
     return tuple(link for _, link in found)
 
 
-def newly_broken(
+def after_fix(
     record: Record,
+    values: Mapping[str, Scalar],
     before: Configuration,
-    after_values: Mapping[str, Scalar],
-    knowledge: Knowledge,
-    already: Iterable[Link],
-) -> tuple[Link, ...]:
-    """Guards that the configuration satisfied (or could not be judged by) before a fix and that
-    it breaks with the fix; ``already``: what ``before`` breaks."""
-    after = configuration(
-        record, after_values, before.values, before.side, _release(after_values, before.candidates)
+    *,
+    side: str = "this",
+    applies: Mapping[str, str] = MappingProxyType({}),
+    removes: Collection[str] = (),
+) -> Configuration:
+    """The launch with a fix: ``values`` are the record's inputs after it, ``applies`` and
+    ``removes`` the keys of the command of ``side`` that it sets or takes away. What such a key
+    said is forgotten, for it holds no more."""
+    keys = (*applies, *removes)
+    sides = {"this": {before.side}, "both": {"prefill", "decode", before.side}}.get(side, {side})
+    if side == "other":
+        sides.add(OTHER.get(before.side, side))
+    if before.side in sides:
+        sides.add("this")
+    kept = before.values
+    if keys:
+        kept = replace(
+            kept,
+            entries=tuple(
+                one
+                for one in kept.entries
+                if one.side not in sides or not any(_speaks_of(key, one.name) for key in keys)
+            ),
+        )
+    after = configuration(record, values, kept, before.side, _release(values, before.candidates))
+    connectors = after.connectors
+    if "this" in sides and TRANSFER in removes:
+        connectors = ()
+    if "this" in sides and CONNECTOR in applies:
+        connectors = (applies[CONNECTOR],)
+    return replace(after, connectors=connectors)
+
+
+def _speaks_of(key: str, name: str) -> bool:
+    """Whether the option, dotted key or variable ``key`` sets the value ``name``."""
+    if key == TRANSFER:
+        return name.startswith(("kv_", "extra."))
+    plain = key.removeprefix("--no-").removeprefix("--").replace("-", "_")
+    plain = plain.removeprefix("kv_transfer_config.")
+    plain = plain.replace("kv_connector_extra_config", "extra", 1)
+    return name == plain or name.startswith(f"{plain}.")
+
+
+def fails_after(
+    record: Record, after: Configuration, knowledge: Knowledge, already: Iterable[Link]
+) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
+    """The guards that stop vLLM after a fix: those that the configuration satisfied (or could not
+    be judged by) before it, and those among ``already`` that the fix leaves as they were."""
+    known = {link.record for link in already}
+    failing = fails_next(after, knowledge, {record.id})
+    return (
+        tuple(link for link in failing if link.record not in known),
+        tuple(link for link in failing if link.record in known),
     )
-    left_out = {record.id, *(link.record for link in already)}
-    return fails_next(after, knowledge, left_out)
 
 
 def _release(values: Mapping[str, Scalar], candidates: Sequence[str]) -> tuple[str, ...]:

@@ -8,15 +8,16 @@ from made_up import MISSING, WIDGET, knowledge
 
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.record import Guard, Record, SeenIn
-from kvdoctor.values.value import Value, Values
+from kvdoctor.values.value import Scalar, Value, Values
 from kvdoctor.walk import (
     Configuration,
+    after_fix,
     concerns,
     configuration,
     dangers,
+    fails_after,
     fails_next,
     links,
-    newly_broken,
     relations,
 )
 
@@ -77,12 +78,28 @@ def test_values_of_a_record_are_carried_under_the_names_that_others_read() -> No
     assert [one.record for one in fails_next(carried, KNOWN, {WIDGET.id})] == [MISSING.id]
 
 
-def test_a_fix_is_told_what_it_newly_breaks_and_not_what_was_broken_before() -> None:
-    before = config(7)
-    after = {"local_size": 200, "remote_size": 200}
-    assert [one.record for one in newly_broken(WIDGET, before, after, KNOWN, ())] == [MISSING.id]
+def test_a_fix_is_told_what_it_breaks_and_what_it_leaves_broken() -> None:
+    values: dict[str, Scalar] = {"local_size": 200, "remote_size": 200}
+    after = after_fix(WIDGET, values, config(7))
+    (new,), still = fails_after(WIDGET, after, KNOWN, ())
+    assert (new.record, still) == (MISSING.id, ())
     already = fails_next(config(200), KNOWN, ())
-    assert newly_broken(WIDGET, config(200), after, KNOWN, already) == ()
+    new_ones, (left,) = fails_after(WIDGET, after, KNOWN, already)
+    assert (new_ones, left.record) == ((), MISSING.id)
+
+
+def test_what_a_fix_takes_away_stops_nothing_any_more() -> None:
+    before = config(200)
+    without = after_fix(WIDGET, {}, before, removes=("--kv-transfer-config",))
+    assert without.connectors == ()
+    assert fails_next(without, KNOWN, ()) == ()
+    assert fails_next(after_fix(WIDGET, {}, before, removes=("--widget-size",)), KNOWN, ()) == ()
+    elsewhere = after_fix(WIDGET, {}, before, side="prefill", removes=("--widget-size",))
+    assert fails_next(elsewhere, KNOWN, ()) != (), "the other side's command was changed"
+    other = after_fix(
+        WIDGET, {}, before, applies={"kv_transfer_config.kv_connector": "GadgetConnector"}
+    )
+    assert other.connectors == ("GadgetConnector",)
 
 
 def test_relations_are_told_from_both_ends() -> None:

@@ -188,8 +188,8 @@ def _offer_copy(shown: Report, keyboard: TextIO) -> None:
     why = ""
     if chosen.fix.proof.level == "unproven":
         why = "It is unproven."
-    elif chosen.breaks:
-        why = f"With it vLLM would stop at: {chosen.breaks[0].title}."
+    elif chosen.stops:
+        why = f"With it vLLM would stop at: {chosen.stops[0].title}."
     if why and _prompt(f"{why} Copy it all the same? [y/N] ", keyboard).lower() not in ("y", "yes"):
         return
     print(copy(chosen.fix.snippet).told)

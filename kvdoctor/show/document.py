@@ -209,6 +209,7 @@ def _fix(one: OfferedFix) -> dict[str, object]:
         "after": one.after or None,
         "command_restated": one.restated,
         "breaks": [_link(link) for link in one.breaks],
+        "still_fails": [_link(link) for link in one.still_fails],
     }
 
 

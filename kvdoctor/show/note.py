@@ -12,7 +12,7 @@ from kvdoctor.match import Match
 from kvdoctor.record import Record
 from kvdoctor.report import Report, input_spec
 from kvdoctor.show.document import next_step
-from kvdoctor.show.plain import cut, proof_words, value_source
+from kvdoctor.show.plain import cut, proof_words, stop_words, value_source
 from kvdoctor.terminal import clean
 
 EVIDENCE_WIDTH = 300
@@ -207,6 +207,7 @@ def _rich(
             block(one.fix.snippet),
             prose(f"proof: {proof_words(one.fix.proof)}"),
             prose(f"costs: {one.fix.changes.strip()}"),
+            *(prose(f"warning: {warning}") for warning in stop_words(one)),
             "",
         ]
     step = next_step(shown)

@@ -327,6 +327,14 @@ def _fixes(shown: Report) -> list[str]:
     return [line for position, one in enumerate(shown.fixes, 1) for line in _fix(position, one)]
 
 
+def stop_words(one: OfferedFix) -> list[str]:
+    """What stops vLLM with this fix, a sentence for each guard."""
+    said = [f"with this fix vLLM would stop at {link.record}: {link.why}" for link in one.breaks]
+    return said + [
+        f"after this fix vLLM still stops at {link.record}: {link.why}" for link in one.still_fails
+    ]
+
+
 def _fix(position: int, one: OfferedFix) -> list[str]:
     fix = one.fix
     side = f" [{fix.side}]" if fix.side in ("prefill", "decode", "both", "router") else ""
@@ -339,8 +347,8 @@ def _fix(position: int, one: OfferedFix) -> list[str]:
         origin = " (put together from the log, which prints no environment)" if one.restated else ""
         lines.append(f"  your command{origin}:")
         lines += [f"    {sign} {line}" for sign, line in one.changes]
-    for link in one.breaks:
-        warning = f"WARNING: with this fix vLLM would stop at {link.record}: {link.why}"
+    for warning in stop_words(one):
+        warning = f"WARNING: {warning}"
         lines += [Styled(line, "warn") for line in wrapped(warning)]
     return [*lines, ""]
 

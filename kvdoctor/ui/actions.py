@@ -128,7 +128,7 @@ class Actions(Base):
     def _confirmed(self, chosen: OfferedFix, key: str) -> bool:
         """An unproven fix, or one that runs into the next error, needs a second press."""
         unproven = chosen.fix.proof.level == "unproven"
-        if (unproven or chosen.breaks) and self._confirming != chosen.fix.id:
+        if (unproven or chosen.stops) and self._confirming != chosen.fix.id:
             self._confirming = chosen.fix.id
             why = "This fix is unproven" if unproven else "This fix runs into the next error"
             self._me.say(f"{why}. Press {key} once more to copy it all the same.", True)

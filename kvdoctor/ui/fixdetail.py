@@ -59,8 +59,9 @@ class FixScreen(ModalScreen[str]):
                 for sign, line, style in changed_parts(self._one, 40, glyphs_of(self.app).arrow)
             ]
             parts += [text(""), text(whole, "dim"), text(self._one.after)]
-        for link in self._one.breaks:
-            parts.append(text(f"WARNING: vLLM would then stop at {link.title}", "bold $text-error"))
+        for link in self._one.stops:
+            stops = "still stops" if link in self._one.still_fails else "would then stop"
+            parts.append(text(f"WARNING: vLLM {stops} at {link.title}", "bold $text-error"))
             parts.append(text(f"  {link.why}"))
         keys = "y copies the fix" + (", c the command" if self._one.after else "")
         return Content("\n").join([*parts, text(""), text(f"{keys}, esc closes", "dim")])

@@ -148,8 +148,9 @@ def fix_row(one: OfferedFix, position: int, many: int, room: int, glyphs: Glyphs
     if one.restated:
         told = wrap(f"c copies your command {RESTATED}.", room - 2)
         parts += [text(f"  {line}", "dim") for line in told]
-    for link in one.breaks:
-        parts.append(text(f"  {glyphs.no} WARNING: vLLM would then stop at: {link.title}", BAD))
+    for link in one.stops:
+        stops = "still stops" if link in one.still_fails else "would then stop"
+        parts.append(text(f"  {glyphs.no} WARNING: vLLM {stops} at: {link.title}", BAD))
     parts.append(text(""))
     return Content("\n").join(parts)
 
