@@ -81,11 +81,11 @@ def render(text: str, values: Mapping[str, Any], quote: str = "none") -> str | N
     are recognised), ``json`` for a JSON document or fragment. None as well when a value holds
     control characters that a terminal would act on."""
     out: list[str] = []
-    small = False
+    unit = ""
     for part in _read(text).parts:
         if isinstance(part, str):
-            out.append(part.replace(" GiB", " MiB", 1) if small else part)
-            small = False
+            out.append(part.replace(" GiB", f" {unit}", 1) if unit else part)
+            unit = ""
             continue
         value = values.get(part.name)
         if not isinstance(value, (bool, int, float, str)):
@@ -93,9 +93,9 @@ def render(text: str, values: Mapping[str, Any], quote: str = "none") -> str | N
         filled = _fill(part, value, quote, _is_fragment(text))
         if filled is None:
             return None
-        if quote == "none" and isinstance(value, float) and 0 < value < SMALL_GIB:
-            small = text[text.find(f"{{{part.name}}}") :].startswith(f"{{{part.name}}} GiB")
-            filled = f"about {value * 1024:.0f}" if small else filled
+        is_small = quote == "none" and isinstance(value, float) and 0 <= value < SMALL_GIB
+        if is_small and f"{{{part.name}}} GiB" in text:
+            filled, unit = _small(float(value))
         out.append(filled)
     return "".join(out)
 
@@ -108,6 +108,16 @@ def worded(text: str, values: Mapping[str, Any]) -> str:
     }
     said = {name: f"[{name.replace('_', ' ')}]" for name in missing}
     return render(text, {**values, **said}) or ""
+
+
+def _small(gib: float) -> tuple[str, str]:
+    """A small size in a unit in which it does not look like nothing. What vLLM rounded to 0.00 GiB
+    is less than a hundredth of one."""
+    if gib == 0:
+        return "less than 10", "MiB"
+    if gib * 1024 < 1:
+        return f"about {max(1, round(gib * 1048576))}", "KiB"
+    return f"about {gib * 1024:.0f}", "MiB"
 
 
 def _is_fragment(text: str) -> bool:
