@@ -19,6 +19,7 @@ from kvdoctor.intake.prefixes import LEVELS, STANDARD, Head, content, split
 from kvdoctor.intake.wraps import rejoin
 
 LONG = 400  # columns that prefixes never fill
+MOST_PARTS = 20  # of one line on average, where a container runtime cuts lines
 
 _LEVELS = r"(?:ERROR|WARNING|INFO|DEBUG|CRITICAL)"
 _GLUED = Lazy(
@@ -64,6 +65,8 @@ class _Out:
     parts: list[str] = field(default_factory=list)  # its parts so far
     suspects: list[str] = field(default_factory=list)
     sterns: set[str] = field(default_factory=set)
+    ended: int = 0  # lines in a runtime's JSON that have their line end
+    open: int = 0  # and those that have none: parts of lines, if others have it
     once: dict[int, int] = field(default_factory=dict)  # each process id and log line as one object
     last: str = "\n"  # a line that came out as one, so that its repetition need not be read again
 
@@ -74,6 +77,7 @@ class _Known:
 
     learned: tuple[re.Pattern[str], ...] = ()
     names: frozenset[str] = frozenset()
+    ends: bool = False  # a runtime's JSON keeps line ends: a line without one was cut
     few: bool = False  # a text of few lines: its newlines may be lost
     table: bool = False  # it may be a CSV export
     tree: bool = False  # it may hold JSON over several lines
@@ -92,9 +96,11 @@ def lay(text: Pieces) -> Laid:
     known = _Known(names=names, few=len(shown) < 8, table=table, tree=tree)
     out = _build(numbers, shown, work, carried, known)
     learned = learn(out.suspects, out.sterns) or common(out.lines)
+    ends = 0 < out.open <= MOST_PARTS * out.ended
     if learned:
         notes.append("a prefix common to many lines was cut")
-        known = replace(known, learned=learned)
+    if learned or ends:
+        known = replace(known, learned=learned, ends=ends)
         out = _build(numbers, shown, work, carried, known)
     if damage.newest_first(out.lines, out.outer):
         notes.append("newest line first: reversed")
@@ -361,10 +367,13 @@ def _add_unwrapped(
     shown: str = "",
 ) -> None:
     """The lines of a record that was found inside JSON or CSV."""
+    cut = record.partial or (known.ends and record.ended is False)
+    out.ended += record.ended is True
+    out.open += record.ended is False
     base = Head(
         process=record.process or outer.process,
         pid=record.pid or outer.pid,
-        level=LEVELS.get(record.level.upper(), "") if not record.partial else outer.level,
+        level=LEVELS.get(record.level.upper(), "") if not cut else outer.level,
         time=record.time or outer.time,
         pod=record.pod or outer.pod,
         outer=outer.outer or record.time,
@@ -372,7 +381,7 @@ def _add_unwrapped(
         log_line=record.log_line,
     )
     text = plain(record.text)
-    if record.partial and "\n" not in text:
+    if cut and "\n" not in text:
         _hold(out, Line(number, shown or text.replace("\r", " "), text))
         return
     if out.pending is not None:

@@ -30,6 +30,8 @@ PROCESS_KEYS = ("processName", "process_name")
 POD_KEYS = ("pod", "pod_name", "container_name", "container", "containerName", "host", "hostname")
 NESTED_KEYS = ("jsonPayload", "_source", "attributes", "fields", "kubernetes", "resource", "labels",
                "error", "content", "record")  # fmt: skip
+_TAGS = ("logtag", "_p")  # of a CRI line: F(ull) or P(artial)
+_PARTS = ("partial_message", "_partial", "CONTAINER_PARTIAL_MESSAGE")
 MAX_DEPTH = 4
 MAX_OBJECT_LINES = 5000
 MAX_OBJECT = 4_000_000  # characters of one JSON value
@@ -48,7 +50,8 @@ class Unwrapped:
     pod: str = ""
     log_file: str = ""
     log_line: int = 0
-    partial: bool = False  # a container runtime cut the line here
+    partial: bool = False  # a container runtime cut the line here, and said so
+    ended: bool | None = None  # whether a runtime's line kept its line end; None: has none to keep
 
 
 def load_json(text: str) -> Any:
@@ -100,8 +103,29 @@ def _record(value: Mapping[str, Any]) -> Unwrapped | None:
         pod=_first_text(flat, POD_KEYS) or "",
         log_file=_first_text(flat, ("filename", "fileinfo", "file")) or "",
         log_line=line if isinstance(line, int) and 0 <= line < 1 << 31 else 0,
-        partial="log" in value and message is not None and not message.endswith("\n"),
+        partial=_is_cut(flat),
+        ended=_keeps_end(value, message),
     )
+
+
+def _is_cut(flat: Mapping[str, Any]) -> bool:
+    """Whether a shipper says that the line goes on in the next record."""
+    for key in _TAGS:
+        tag = flat.get(key)
+        if isinstance(tag, str) and tag[:2] in ("P", "P:", "F", "F:"):
+            return tag[0] == "P"
+    if not any(str(flat.get(key)).lower() == "true" for key in _PARTS):
+        return False
+    return str(flat.get("partial_last")).lower() != "true"
+
+
+def _keeps_end(value: Mapping[str, Any], message: str | None) -> bool | None:
+    """Docker's own files mark a line that was cut by nothing but the missing line end; others
+    write their lines without one. Only the other lines of a text tell which of them it is."""
+    told = any(key in value for key in (*_TAGS, *_PARTS))
+    if told or "log" not in value or not message or "\n" in message[:-1]:
+        return None
+    return message[-1] == "\n"
 
 
 def _flat(value: Mapping[str, Any]) -> dict[str, Any]:
