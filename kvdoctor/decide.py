@@ -7,6 +7,7 @@ default of a release) is offered with the question but never decides anything.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from kvdoctor.data import dataclass, field
@@ -90,8 +91,9 @@ Outcome = Cause | Asks | NoCause | Broken
 def coerce(spec: Input, raw: object) -> tuple[Scalar, str]:
     """The value of ``raw`` as the input's type, and a complaint ("" when it fits)."""
     text = str(raw).strip()
+    sized = _in_unit(text, spec)
     try:
-        value = _typed(spec.type, raw, text)
+        value = _typed(spec.type, raw if sized is None else sized, text)
     except ValueError:
         return None, f"{text!r} is not {_TYPE_WORDS.get(spec.type, spec.type)}"
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -102,6 +104,31 @@ def coerce(spec: Input, raw: object) -> tuple[Scalar, str]:
     if spec.choices and str(value) not in spec.choices:
         return None, f"{text!r} is none of {', '.join(spec.choices)}"
     return value, ""
+
+
+_SIZES = {"B": 1, "bytes": 1} | {
+    f"{letter}{end}": base**power
+    for power, letter in enumerate("KMGT", 1)
+    for end, base in (("iB", 1024), ("B", 1000))
+}
+_SIZED = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s{0,3}([A-Za-z]{1,12})")
+
+
+def _in_unit(text: str, spec: Input) -> int | float | None:
+    """The number of a text with a unit after it, in the input's own unit: 4 for "4GiB" where GiB
+    are wanted, also for "4096 MiB". None when it has none, or one that does not fit."""
+    found = _SIZED.fullmatch(text) if spec.unit and spec.type in ("int", "number") else None
+    if found is None:
+        return None
+    number = float(found[1])
+    if found[2].lower() in (spec.unit.lower(), spec.unit.lower().rstrip("s")):
+        return int(number) if number.is_integer() else number
+    names = {name.lower(): size for name, size in _SIZES.items()}
+    here, wanted = names.get(found[2].lower()), names.get(spec.unit.lower())
+    if here is None or wanted is None:
+        return None
+    number = number * here / wanted
+    return int(number) if number.is_integer() else number
 
 
 _TYPE_WORDS = {

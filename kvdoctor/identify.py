@@ -26,6 +26,7 @@ from kvdoctor.identity import (
     squeezed,
     without_end,
     without_message,
+    wrapper_alone,
 )
 from kvdoctor.intake.paste import Failure, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
@@ -309,8 +310,9 @@ class Identifier:
 
     # -- running text -------------------------------------------------------------------------
 
-    def prose(self) -> Iterator[tuple[int, Identity]]:
-        """Messages of records that stand somewhere in text without any structure."""
+    def prose(self, wrappers: bool = False) -> Iterator[tuple[int, Identity]]:
+        """Messages of records that stand somewhere in text without any structure; with
+        ``wrappers`` also lines that only say that something else failed."""
         seen: set[str] = set()
         for line in self._paste.lines:
             text = line.text.strip()
@@ -334,6 +336,9 @@ class Identifier:
                 )
                 claim = Claim(record, entry, hit, 0.9 if hit.complete else 0.8)
                 yield line.number, claimed(base, [claim])
+            wrapper = self.wrapper(text) if wrappers else None
+            if wrapper is not None and not wrapper.noise:
+                yield line.number, wrapper_alone(one_line(text), one_line(text), wrapper)
 
 
 def _raised_here(claims: list[Claim], failure: Failure) -> list[Claim]:

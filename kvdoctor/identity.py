@@ -153,15 +153,20 @@ def log_identity(record: LogRecord, claim: Claim, place: Place | None) -> Identi
 
 
 def as_wrapper(record: LogRecord, wrapper: Wrapper) -> Identity:
+    return wrapper_alone(_whole_message(record), one_line(record.message), wrapper)
+
+
+def wrapper_alone(message: str, title: str, wrapper: Wrapper) -> Identity:
+    """A line that is never the cause, with or without the head of a log record."""
     return Identity(
         key=("wrapper", wrapper.id),
         exception="",
-        message=_whole_message(record),
+        message=message,
         kind="log",
         owner=VLLM,
         confidence=0.9,
         tier=4,
-        title=one_line(record.message)[:200],
+        title=title[:200],
         wrapper=wrapper,
     )
 

@@ -100,7 +100,7 @@ def match(paste: Paste, knowledge: Knowledge, values: Values = NO_VALUES) -> tup
     identifier = Identifier(knowledge, paste)
     troubles = _troubles(paste, identifier)
     if not any(not trouble.is_wrapper for trouble in troubles):
-        troubles += _from_prose(paste, identifier)
+        troubles += _from_prose(paste, identifier, wrappers=not troubles)
     _resolve_chains(troubles)
     groups = _grouped(troubles)
     return _ranked(groups, paste, knowledge, values)
@@ -169,13 +169,23 @@ def _of_record(record: LogRecord, identity: Identity) -> Trouble:
     )
 
 
-def _from_prose(paste: Paste, identifier: Identifier) -> list[Trouble]:
+def _from_prose(paste: Paste, identifier: Identifier, *, wrappers: bool) -> list[Trouble]:
     """Messages that stand in running text: titles, quotes, cut-off tails."""
     if paste.size > SEARCHED_BYTES:
         return []
     return [
-        Trouble(identity, number, number, "", 0, "", "", evidence=(number,))
-        for number, identity in identifier.prose()
+        Trouble(
+            identity,
+            number,
+            number,
+            "",
+            0,
+            "",
+            "",
+            is_wrapper=identity.wrapper is not None,
+            evidence=(number,),
+        )
+        for number, identity in identifier.prose(wrappers)
     ]
 
 

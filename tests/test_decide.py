@@ -143,3 +143,27 @@ def test_what_the_user_cannot_tell_is_not_asked_again() -> None:
     outcome = diagnose(WIDGET, facts(strict="?", local_size=3))
     assert isinstance(outcome, Asks)
     assert outcome.names == ("remote_size",)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("4GiB", "GiB", 4),
+        ("4 gib", "GiB", 4),
+        ("4096MiB", "GiB", 4),
+        ("1 GiB", "bytes", 1073741824),
+        ("2kB", "bytes", 2000),
+        ("16 tokens", "tokens", 16),
+        ("1 token", "tokens", 1),
+        ("4", "GiB", 4),
+    ],
+)
+def test_a_size_may_be_given_with_its_unit(text: str, unit: str, value: int) -> None:
+    assert coerce(Input("size", "int", "size?", unit=unit), text) == (value, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"), [("4 heads", "tokens"), ("4 GB", "GiB"), ("4GiB", ""), ("1 MiB", "heads")]
+)
+def test_another_unit_is_refused(text: str, unit: str) -> None:
+    assert coerce(Input("size", "int", "size?", unit=unit), text)[1]

@@ -189,3 +189,14 @@ def test_another_assert_of_the_same_function_is_not_the_record_s() -> None:
         "AssertionError\n"
     )
     assert [one.record for one in found(text, known)] == [None]
+
+
+def test_a_line_that_is_only_a_wrapper_is_no_healthy_log() -> None:
+    wrapper = Wrapper(
+        "engine-gone", "The engine went away. Look above for the reason.", "EngineGone", "Above."
+    )
+    known = known_with(WIDGET, wrappers=(wrapper,))
+    (one,) = found("The engine went away. Look above for the reason.\n", known)
+    assert (one.role, one.hint) == ("consequence", "Above.")
+    told = found(f"The engine went away. Look above for the reason.\n{LOG}", known)
+    assert told[0].record == WIDGET.id
