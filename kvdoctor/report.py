@@ -32,7 +32,7 @@ from kvdoctor.releases import parse_range
 from kvdoctor.seen import Failed, seen_lines
 from kvdoctor.text.rendering import render
 from kvdoctor.unexplained import Unexplained, unexplained
-from kvdoctor.values import Launch, Table, find_launches, merge, read_values, side_of
+from kvdoctor.values import Launch, merge, read_all, side_of
 from kvdoctor.values.rewrite import apply, difference
 from kvdoctor.values.value import Scalar, Start, Value, Values
 from kvdoctor.walk import (
@@ -153,7 +153,9 @@ class Read:
 def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
     """Match every source and read its values; the slow half of a report."""
     table = knowledge.value_table
-    sides, readings = _sides(sources, table)
+    told = [read_all(one.paste, side=one.side, table=table) for one in sources]
+    readings = [values for values, _ in told]
+    sides = _sides(sources, readings)
     values = Values()
     commands: list[Launch] = []
     found: list[tuple[Match, ...]] = []
@@ -161,11 +163,10 @@ def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
         Source(source.paste, side, _on_side(read, side))
         for source, side, read in zip(sources, sides, readings, strict=True)
     ]
-    for position, source in enumerate(sided):
+    for position, (source, (_, launches)) in enumerate(zip(sided, told, strict=True)):
         paste, placed = source.paste, source.values
         values = merge(values, placed) if position else placed
-        launches = find_launches(paste, side=source.side, table=table, restate=True)
-        commands.extend(replace(launch, source=paste.name) for launch in launches)
+        commands.extend(_of_side(launches, source))
         found.append(match(paste, knowledge, placed))
     findings = together(found) if len(found) > 1 else (found[0] if found else ())
     release = _release_of(sided, findings)
@@ -180,10 +181,16 @@ def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
     return Read(tuple(sided), release, _rooted(troubles), values, tuple(commands), notices, left)
 
 
-def _sides(sources: Sequence[Source], table: Table) -> tuple[list[str], list[Values]]:
-    """Whose text each source is, and its values. Of two texts, one whose side is not told is the
-    other one's peer."""
-    readings = [read_values(one.paste, side=one.side, table=table) for one in sources]
+def _of_side(launches: Sequence[Launch], source: Source) -> Iterable[Launch]:
+    """The launches of a text, those that speak of no side with the side of the text."""
+    for launch in launches:
+        own = launch.side == "this" and (launch.origin == "log" or len(launches) == 1)
+        yield replace(launch, source=source.paste.name, side=source.side if own else launch.side)
+
+
+def _sides(sources: Sequence[Source], readings: Sequence[Values]) -> list[str]:
+    """Whose text each source is. Of two texts, one whose side is not told is the other one's
+    peer."""
     sides = [
         one.side if one.side != "this" else side_of(read, one.paste)
         for one, read in zip(sources, readings, strict=True)
@@ -191,7 +198,7 @@ def _sides(sources: Sequence[Source], table: Table) -> tuple[list[str], list[Val
     if len(sides) == 2 and (sides[0] in OTHER) != (sides[1] in OTHER):
         known = sides[0] if sides[0] in OTHER else sides[1]
         sides = [side if side in OTHER else OTHER[known] for side in sides]
-    return sides, readings
+    return sides
 
 
 def _is_notice(finding: Match, knowledge: Knowledge) -> bool:
@@ -428,7 +435,7 @@ def _with_fixes(
         if knowledge is None:
             return (), ()
         after = after_fix(record, values, config, side=side, applies=applies, removes=removes)
-        return fails_after(record, after, knowledge, done.next)
+        return fails_after(record, config, after, knowledge, done.next, side)
 
     def troubles(spec: FixSpec, values: Mapping[str, Scalar]) -> int:
         applies = {key: render(text, values) or "" for key, text in spec.applies.items()}

@@ -111,3 +111,11 @@ def test_a_bare_message_states_no_release_that_it_does_not_show() -> None:
     assert facts is not None
     assert {"0.32.0", "0.33.0"} <= set(facts.candidates)
     assert "vllm_release" not in facts.known
+
+
+def test_the_latest_of_very_many_starts_is_still_the_latest() -> None:
+    lines = [one for one in log(BLOCKS, "decode.log").splitlines() if "non-default args" in one]
+    older = "\n".join(lines).replace("block_size': 32", "block_size': 64") + "\n"
+    found = diagnose(older * 60 + log(BLOCKS, "decode.log"))
+    (command,) = {one.before for one in found.report.fixes if one.before}
+    assert "--block-size 32" in command

@@ -27,8 +27,8 @@ from kvdoctor.values.value import SIDES, Scalar, Spoke, Start, Value, Values
 
 __all__ = [
     "SIDES", "Command", "Launch", "Scalar", "Table", "Value", "Values", "builtin_table",
-    "find_launches", "load_table", "merge", "read_command", "read_hf_config", "read_values",
-    "read_yaml", "side_of",
+    "find_launches", "load_table", "merge", "read_all", "read_command", "read_hf_config",
+    "read_values", "read_yaml", "side_of",
 ]  # fmt: skip
 
 VERSION = "vllm_version"
@@ -68,9 +68,20 @@ def read_values(paste: Paste, *, side: str = "this", table: Table | None = None)
     ``side`` says whose text it is when the user said so. Entries carry the side they speak of:
     prefill or decode where it is known, else "this" for the text's own side and "other" for its
     peer. ``table`` is the loaded knowledge; without it the installed one is read."""
+    return read_all(paste, side=side, table=table)[0]
+
+
+def read_all(
+    paste: Paste, *, side: str = "this", table: Table | None = None
+) -> tuple[Values, tuple[Launch, ...]]:
+    """:func:`read_values` and :func:`find_launches` (those of the log included) in one reading."""
     table = table if table is not None else builtin_table()
     reading = _read(paste, table)
     own, why = _own_side(reading, paste, side, table)
+    return _values(reading, paste, own, why, table), _launched(reading, own, table)
+
+
+def _values(reading: _Reading, paste: Paste, own: str, why: str, table: Table) -> Values:
     entries = _ordered(reading, own, table, paste.name)
     if own != "this":
         entries.insert(0, Value(SIDE, own, "log", "this", 0, paste.name, "stated", why))
@@ -86,7 +97,10 @@ def read_values(paste: Paste, *, side: str = "this", table: Table | None = None)
             entries.append(replace(value, side=own, source=paste.name))
     if len(reading.logs) < 2:
         return Values(tuple(entries))
-    starts = tuple(_start(server, own, reading.logs, table, paste.name) for server in reading.logs)
+    sides = _sides_of_starts(reading.logs, own, table)
+    starts = tuple(
+        _start(server, side, paste.name) for server, side in zip(reading.logs, sides, strict=True)
+    )
     return Values(tuple(entries), starts, reading.spoke)
 
 
@@ -138,7 +152,11 @@ def find_launches(
         return ()
     reading = _Reading(read_lines(paste, table).all, launches, manifests, Server())
     own, _ = _own_side(reading, paste, side, table)
-    if not launches:
+    return _launched(reading, own, table)
+
+
+def _launched(reading: _Reading, own: str, table: Table) -> tuple[Launch, ...]:
+    if not reading.launches:
         return tuple(_restated(reading.logs, own, table))
     alone = len(reading.launches) == 1
     return tuple(
@@ -246,15 +264,15 @@ def _launches(plain: list[Line], table: Table) -> list[tuple[Command, Server]]:
     return found
 
 
-def _runs(plain: list[Line], word: str) -> Iterable[tuple[str, int]]:
-    """Neighbouring lines as texts, only runs that hold ``word``."""
+def _runs(plain: list[Line], *words: str) -> Iterable[tuple[str, int]]:
+    """Neighbouring lines as texts, only runs that hold one of ``words``."""
     run: list[Line] = []
     budget = MOST_CHARS
     for line in (*plain, None):
         if line is not None and (not run or line.number == run[-1].number + 1):
             run.append(line)
             continue
-        if any(word in one.text for one in run) and budget > 0:
+        if any(word in one.text for one in run for word in words) and budget > 0:
             text = "\n".join(one.text for one in run)[:budget]
             budget -= len(text)
             yield text, run[0].number
@@ -262,7 +280,7 @@ def _runs(plain: list[Line], word: str) -> Iterable[tuple[str, int]]:
 
 
 def _models(plain: list[Line], table: Table) -> Iterable[Found]:
-    for text, number in _runs(plain, '"model_type"'):
+    for text, number in _runs(plain, '"model_type"', '"num_attention_heads"'):
         from kvdoctor.values.model import find_configs, read_config
 
         for tree, place in find_configs(text):
@@ -296,8 +314,9 @@ def _own_side(reading: _Reading, paste: Paste, asked: str, table: Table) -> tupl
 def _ordered(reading: _Reading, own: str, table: Table, source: str) -> list[Value]:
     """All values with their sides, best source first, later starts of vLLM before earlier ones."""
     pairs: list[tuple[Found, Value]] = []
-    for server in reversed(reading.logs):
-        pairs += placed(server, _side_of_start(server, own, reading.logs, table))
+    sides = _sides_of_starts(reading.logs, own, table)
+    for server, side in reversed([*zip(reading.logs, sides, strict=True)]):
+        pairs += placed(server, side)
     alone = len(reading.launches) == 1
     for _, server in reading.launches:
         pairs += placed(server, server.side or (own if alone else "this"))
@@ -307,16 +326,15 @@ def _ordered(reading: _Reading, own: str, table: Table, source: str) -> list[Val
     return [replace(one, source=one.source or source) for one in _sorted(pairs)]
 
 
-def _side_of_start(server: Server, own: str, logs: list[Server], table: Table) -> str:
-    """The side of one server of a text whose own side is ``own``."""
-    sides = {one for other in logs if (one := side_of_server(other, table.roles))}
-    if len(sides) > 1 or own == "this":
-        return side_of_server(server, table.roles) or "this"
-    return own
+def _sides_of_starts(logs: list[Server], own: str, table: Table) -> list[str]:
+    """The side of each server of a text whose own side is ``own``."""
+    told = [side_of_server(server, table.roles) for server in logs]
+    if len({side for side in told if side}) > 1 or own == "this":
+        return [side or "this" for side in told]
+    return [own] * len(logs)
 
 
-def _start(server: Server, own: str, logs: list[Server], table: Table, source: str) -> Start:
-    side = _side_of_start(server, own, logs, table)
+def _start(server: Server, side: str, source: str) -> Start:
     entries = _sorted(placed(server, side))
     return Start(server.start, side, tuple(replace(one, source=source) for one in entries))
 

@@ -104,13 +104,17 @@ def read_lines(paste: Paste, table: Table) -> Servers:
     )
     by_anchor = _by_anchor(specs)
     shortest = min((len(word) for word, _ in by_anchor), default=0)
-    for message in _messages(paste):
+    looks: dict[tuple[str, int], int] = {}
+    for message in _messages(paste, looks):
         if len(message.text) < shortest:
             continue
         head = message.text[:HEAD]
         found = {index for word, lines in by_anchor if word in head for index in lines}
+        begun = len(servers.all)
         for index in sorted(found):
             _apply(specs[index], message, servers, paste, table)
+        if len(servers.all) > begun:
+            looks.clear()  # a new start says everything anew
     _processes(paste, servers, table)
     return servers
 
@@ -124,12 +128,11 @@ def _by_anchor(specs: tuple[LineSpec, ...]) -> list[tuple[str, list[int]]]:
     return list(found.items())
 
 
-def _messages(paste: Paste) -> Iterator[_Message]:
+def _messages(paste: Paste, looks: dict[tuple[str, int], int]) -> Iterator[_Message]:
     """The log records, and the lines that belong to none. A log call that was looked at often
-    enough is passed over."""
+    enough is passed over; ``looks`` counts."""
     lines = paste.lines
     behind = 0
-    looks: dict[tuple[str, int], int] = {}
     for record in paste.records:
         at = index_of(lines, record.number)
         if at > behind:  # lines joined to the record before may be foreign to it
