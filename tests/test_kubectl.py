@@ -309,3 +309,14 @@ def test_an_answer_that_is_no_pod_is_told(
     (cluster.folder / "kubectl").write_text('#!/bin/sh\nexec cat "$(dirname "$0")/answer"\n')
     assert cluster.run("decode-0", "--diagnose") == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_what_kubectl_says_to_people_is_told_and_not_its_log() -> None:
+    from kvdoctor.kubectl.calls import _told
+
+    record = 'E1201 07:00:0{}.123456    1234 memcache.go:265] "Unhandled Error" err="refused"\n'
+    log = "".join(record.format(number) for number in range(5))
+    said = "The connection to the server localhost:8080 was refused - right host or port?"
+    assert _told(f"{log}{said}\n") == said
+    assert _told(log) == '"Unhandled Error" err="refused"'
+    assert _told("") == ""

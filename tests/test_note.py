@@ -64,7 +64,7 @@ def test_pasted_text_does_not_break_out(form: str, nasty: str) -> None:
         assert note.count("```") % 2 == 0
     if form in ("markdown", "issue"):
         outside = _outside_code(note)
-        comments = outside.count("<!-- draft of a report to")
+        comments = outside.count("<!-- ")
         assert outside.count("<") == outside.count("\\<") + comments
 
 
@@ -85,9 +85,20 @@ def _outside_code(note: str) -> str:
 
 def test_the_draft_of_an_issue_is_filled_in() -> None:
     note = incident_note(of("ValueError: Widget size 3 does not divide 8 here\n"), KNOWN, "issue")
-    assert "# [Bug] ValueError: Widget size 3 does not divide 8 here" in note
+    assert "ValueError: Widget size 3 does not divide 8 here" in note
     assert "remote_size = 8" in note
     assert "launch" in note.lower() or "To add" in note
+
+
+def test_a_question_of_configuration_is_no_report_of_a_bug() -> None:
+    note = incident_note(of("ValueError: Widget size 3 does not divide 8 here\n"), KNOWN, "issue")
+    assert "a question of configuration" in note
+    assert "# [Usage] ValueError" in note
+    assert "draft of a report to" not in note
+    unknown = of("RuntimeError: nobody knows this one\n")
+    note = incident_note(unknown, KNOWN, "issue")
+    assert "draft of a report to" in note
+    assert "# [Bug] RuntimeError: nobody knows this one" in note
 
 
 @pytest.mark.parametrize(

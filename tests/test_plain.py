@@ -117,7 +117,12 @@ def test_the_guard_is_shown_live_from_the_vllm_that_is_active(
 
 def test_an_empty_input_and_a_healthy_one_are_told_apart() -> None:
     assert text_of(b"").startswith("NOTHING TO READ")
-    assert text_of("all is well\n").startswith("NO KNOWN TROUBLE in 1 line.")
+    assert "this file is empty: x.log" in text_of(b"")
+    piped = report(read_sources([Source(read(b"", "-"))], KNOWN), KNOWN)
+    assert "the command before the pipe" in report_text(piped, KNOWN)
+    healthy = text_of("all is well\n")
+    assert healthy.startswith("NO KNOWN TROUBLE in 1 line.")
+    assert "kvdoctor diagnose --symptom" in " ".join(healthy.split())
 
 
 def test_pasted_text_adds_no_line_and_no_escape() -> None:

@@ -29,6 +29,10 @@ _SELECTOR = re.compile(r"[A-Za-z0-9!(][A-Za-z0-9_./!=,() -]{0,2000}")
 _SINCE = re.compile(r"(?:[0-9]{1,9}(?:h|m|s|ms))+")
 
 
+# The head of a record of kubectl's own log: E1201 07:00:00.123456    1234 memcache.go:265]
+_LOGGED = re.compile(r"[EWIF]\d{4} \d\d:\d\d:\d\d\.\d{1,9} {1,9}\d{1,9} [\w.-]{1,80}:\d{1,6}\] ")
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What kubectl printed. ``cut``: the answer was longer than LARGEST."""
@@ -114,8 +118,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _told(text: str) -> str:
-    """kubectl's own words on one line."""
-    return clean(" ".join(text.split()))[:TOLD]
+    """kubectl's own words on one line: what it says to people. The records of its own log, which
+    repeat one complaint for every try, only count where there is nothing else."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = [line for line in lines if not _LOGGED.match(line)]
+    if not said:
+        said = list(dict.fromkeys(_LOGGED.sub("", line) for line in lines))
+    return clean(" ".join(" ".join(said).split()))[:TOLD]
 
 
 def find_kubectl() -> str:

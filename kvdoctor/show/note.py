@@ -267,9 +267,16 @@ def _issue(shown: Report, knowledge: Knowledge) -> str:
     finding = shown.finding
     owner = finding.owner if finding is not None and finding.owner else "vllm"
     error = finding.error if finding is not None else _title(shown)
+    is_bug = _is_bug(shown)
+    head = f"<!-- draft of a report to {_word(owner)} -->"
+    if not is_bug:
+        head = (
+            "<!-- As far as it is known this is a question of configuration, and no bug: see the\n"
+            "analysis below. A draft to ask with, not to report one -->"
+        )
     lines = [
-        f"<!-- draft of a report to {_word(owner)} -->",
-        f"# [Bug] {escaped(' '.join(cut(error, 120).split()))}",
+        head,
+        f"# [{'Bug' if is_bug else 'Usage'}] {escaped(' '.join(cut(error, 120).split()))}",
         "",
         "## Environment",
         "",
@@ -309,6 +316,21 @@ def _issue(shown: Report, knowledge: Knowledge) -> str:
     ]
     lines.append(escaped(f"Prepared with kvdoctor {__version__} (no language model)."))
     return "\n".join(lines)
+
+
+_OWN_FAULT = ("upgrade", "report-bug")
+
+
+def _is_bug(shown: Report) -> bool:
+    """Whether the owner of the error has something to mend: no record knows it, or one that has
+    another vLLM or a report among its fixes, and no change of the user's own set-up."""
+    if shown.record is None or shown.record.status != "proven":
+        return True
+    kinds = {one.kind for one in shown.record.fixes.values()}
+    if isinstance(shown.outcome, Cause):
+        fixes = shown.record.fixes
+        kinds = {fixes[name].kind for name in shown.outcome.check.fixes} or kinds
+    return bool(kinds & set(_OWN_FAULT))
 
 
 def _site_lines(shown: Report, knowledge: Knowledge) -> list[str]:

@@ -24,6 +24,11 @@ MESSAGE_LIMIT = 400  # characters of a message; the JSON has it whole
 VALUE_LIMIT = 24
 ALSO_LIMIT = 6
 NO_RECORD = "No record covers this error yet."
+FURTHER = (
+    "If something is wrong all the same: the cause may stand in another process's log (every "
+    "worker and the engine core, of both sides). Give that one, describe what you see (kvdoctor "
+    "search WORDS), or walk the symptoms (kvdoctor diagnose --symptom)."
+)
 UNVERIFIED = "unverified"  # the verdict on advice of an imported draft
 
 PROOF_WORDS = {
@@ -132,11 +137,7 @@ def _no_cause(shown: Report) -> list[str]:
 def _nothing(shown: Report) -> list[str]:
     lines = sum(len(source.paste.lines) for source in shown.sources)
     if not any(source.paste.size for source in shown.sources):
-        return [
-            Styled("NOTHING TO READ: the input is empty."),
-            *wrapped("Did the command before the pipe fail? Its error went to the terminal."),
-            "",
-        ]
+        return _empty(shown)
     many = f"{lines} line{'' if lines == 1 else 's'}"
     head = (
         f"NO ERROR in {many}, BUT THESE VALUES WILL FAIL: see below."
@@ -146,7 +147,20 @@ def _nothing(shown: Report) -> list[str]:
     found = [Styled(head)]
     notes = [note for source in shown.sources for note in source.paste.notes]
     told = [line for note in notes for line in wrapped(note, "    ", "  note: ")]
-    return [*found, *_release(shown), *told, "", *_unexplained(shown)]
+    further = [] if shown.next else [*wrapped(FURTHER), ""]
+    return [*found, *_release(shown), *told, "", *_unexplained(shown), *further]
+
+
+def _empty(shown: Report) -> list[str]:
+    files = [one.paste.name for one in shown.sources if one.paste.name not in ("-", "paste")]
+    if files:
+        what = "this file is" if len(files) == 1 else "these files are"
+        told = [*_head("NOTHING TO READ", f"{what} empty: {', '.join(files)}", "head")]
+        told += wrapped("Did the command that wrote it fail? Its error went to the terminal.")
+    else:
+        told = [Styled("NOTHING TO READ: the input is empty.")]
+        told += wrapped("Did the command before the pipe fail? Its error went to the terminal.")
+    return [*told, ""]
 
 
 def _unexplained(shown: Report) -> list[str]:

@@ -81,6 +81,8 @@ def _title(shown: Report | None, findings: tuple[Match, ...]) -> Content:
             f"(other code than vLLM's own, or a patch):\n\n{rows}\n\n"
             "l shows the log. The cause may stand in another process's log: paste that one too."
         )
+    if not findings and not any(source.paste.size for source in shown.sources):
+        return text("Nothing to read: the input is empty. esc goes back to give another.")
     if not findings:
         return text(
             f"No known trouble in {lines:,} line{'' if lines == 1 else 's'}.\n\n"
