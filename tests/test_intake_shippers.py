@@ -117,3 +117,35 @@ def test_one_line_without_an_end_does_not_swallow_the_others() -> None:
     rows[7] = row(log="one that was printed with its end\n", stream="stdout")
     texts = [line.text for line in read("\n".join(rows)).lines]
     assert len(texts) == 40
+
+
+TOOLS: dict[str, Form] = {
+    "Grafana's text": lambda line, at: f"2026-11-30 19:57:30.{at % 1000:03}\t{line}",
+    "Loki's text": lambda line, at: f"2026-11-30T19:57:30.{at % 1000:03}Z\t{line}",
+    "grep -Hn": lambda line, at: f"logs/decode.log:{at + 1}:{line}",
+    "grep -H": lambda line, _: f"decode.log:{line}",
+    "grep -n": lambda line, at: f"{3 * at + 1}:{line}",
+    "grep -C": lambda line, at: f"a.log:{at}:{line}" if "rror" in line else f"a.log-{at}-{line}",
+    "torchrun": lambda line, _: f"[default1]:{line}",
+}
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_log_behind_a_tools_prefix_says_what_the_plain_one_does(
+    name: str, tmp_path: Path
+) -> None:
+    text = wrapped(TOOLS[name])
+    assert said(text) == said(PLAIN)
+    assert scanned(text, tmp_path) == scanned(PLAIN, tmp_path)
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_native_records_head_is_read_behind_a_tools_prefix(name: str) -> None:
+    rows = [f"W1130 20:07:4{at}.601651 29819 topology.cpp:20{at}] no device" for at in range(6)]
+    lines = read(wrapped(TOOLS[name], "\n".join(rows))).lines
+    assert [(line.log_file, line.text) for line in lines] == [("topology.cpp", "no device")] * 6
+
+
+def test_indentation_behind_a_timestamps_tab_stays() -> None:
+    (line,) = read("2026-11-30T19:57:30.001Z\t    raise it").lines
+    assert line.text == "    raise it"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from kvdoctor.intake.lazy import Lazy
 from kvdoctor.intake.paste import Line
 
 MAX_PODS = 64
 MAX_COMMON = 6  # words of a prefix that all lines share
+
+_MARKS = (":", "-", "]", ">", "|")
 
 _WORD = r"(?=[A-Za-z_.:+-]{0,120}\d)[A-Za-z0-9_.:+-]{1,120}"
 _TOKEN = Lazy(r"(?<![A-Za-z0-9_.:+-])[A-Za-z0-9_.:+-]*\d[A-Za-z0-9_.:+-]*")
@@ -20,11 +22,19 @@ def learn(fronts: Sequence[str], sterns: Collection[str]) -> tuple[re.Pattern[st
     """``fronts``: what stood before frames and records; the ones that come twice are prefixes.
     ``sterns``: "pod container" as seen before records. Patterns, the longest first."""
     pods = tuple(_stern_pattern(front) for front in sorted(sterns)[:MAX_PODS])
-    shapes = _twice(_digits(front.rstrip(" \t")) for front in fronts)
+    shapes = _twice(_with_end(front, _digits) for front in fronts)
     if not shapes:
-        shapes = _twice(_shape(front.rstrip(" \t")) for front in fronts)
+        shapes = _twice(_with_end(front, _shape) for front in fronts)
     shapes.sort(key=len, reverse=True)
-    return (*pods, *(re.compile(shape + r"(?:[ \t]|$)") for shape in shapes[:8]))
+    return (*pods, *(re.compile(shape) for shape in shapes[:8]))
+
+
+def _with_end(front: str, shape_of: Callable[[str], str]) -> str:
+    """The pattern of ``front`` and of what parts it from the text: a blank, or its own mark, as
+    in grep's "decode.log:12:" and "decode.log-13-"."""
+    bare = front.rstrip(" \t")
+    alone = bare == front and front.endswith(_MARKS)
+    return shape_of(bare) + ("" if alone else r"(?:[ \t]|$)")
 
 
 def _twice(shapes: Iterable[str]) -> list[str]:

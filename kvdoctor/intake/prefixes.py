@@ -277,6 +277,8 @@ def _digits(text: str, at: int, head: Head) -> int:
         return -1
     head.outer = match[1]
     end = match.end()
+    if text[end : end + 1] == "\t":  # a table's column ends here; what is indented comes behind it
+        end += 1
     if end >= len(text):
         return end
     rest = text[end]

@@ -27,6 +27,9 @@ _GLUED = Lazy(
     rf"|{_LEVELS} (?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{{1,6}})?"
     r" \[?[^\s\[\]]{1,160}:\d{1,7}\]"
 )
+_NATIVE = Lazy(
+    r"[IWEF](?:\d{4})?\d{4} \d\d:\d\d:\d\d\.\d{1,9}\s{1,8}(?:\d{1,9} )?[\w./+-]{1,200}\.cc?p?p?:\d"
+)
 _DATED_LEVEL = Lazy(
     rf"(?:\([A-Za-z]\w{{0,80}} pid=\d{{1,9}}[^)\n]{{0,60}}\) ?){{0,6}}"
     rf"{_LEVELS} (?:\d{{4}}-)?\d\d-\d\d \d\d:"
@@ -459,5 +462,8 @@ def _suspect(out: _Out, text: str, head: Head) -> None:
         match = _GLUED.search(text)
         if match and (at <= 0 or match.start() < at):
             at = match.start()
+    if at <= 0 and (".cpp:" in text or ".cc:" in text):
+        match = _NATIVE.search(text[:LONG])
+        at = match.start() if match and not head.native else 0
     if 0 < at <= 160 and "%|" not in text[:at] and text[:at].strip():
         out.suspects.append(text[:at])
