@@ -37,6 +37,7 @@ from kvdoctor.text.template import Hit
 PARTICULAR = 0.005  # by so much an entry that asks for more wins over a general one
 SURE_LITERALS = 40  # characters of fixed text that name a site although the file is another one
 STRONG_LITERALS = 20  # characters of fixed text that identify a message on their own
+UNSURE = 0.6  # of what may as well be another record's
 LEAST_CODE = 12  # characters of a printed line by which a part of a statement is known
 ASSERT = "assert"
 MOST_GUESSES = 4
@@ -93,6 +94,12 @@ class Identifier:
             form=failure.form,
         )
         if claims:
+            if (
+                not failure.frames
+                and site is not None
+                and not _seen_in(claims[0].record, site.file)
+            ):
+                base = replace(base, place=None)  # another file that writes the same words
             return claimed(base, claims)
         if failure.level and failure.level not in BAD_LEVELS:
             return None  # caught, told at a lower level, and lived with
@@ -106,8 +113,11 @@ class Identifier:
     def _claims_on(self, failure: Failure, condition: str) -> list[Claim]:
         """Records that fit; ``condition`` is the whole one of the bare assert that failed."""
         claims: list[Claim] = []
+        lost: list[Claim] = []  # that ask for a frame, of which the text has none
         for record, entry, hit in self._knowledge.claims(failure.message):
             score = self._score(record, entry, hit, failure)
+            if not failure.frames and entry.any_frame and not score and _class_fits(entry, failure):
+                lost.append(Claim(record, entry, hit, UNSURE))
             if score > 0:
                 evidence = self._before(entry)
                 if evidence is not None:
@@ -119,7 +129,31 @@ class Identifier:
                     claims.append(Claim(record, entry, None, 0.95, evidence))
         # A draft has nothing verified to say: it only speaks where no other record does.
         claims.sort(key=lambda one: (one.record.status == "draft", -one.score, one.record.id))
-        return _raised_here(claims, failure)
+        return self._without_frames(claims, lost) if lost else _raised_here(claims, failure)
+
+    def _without_frames(self, claims: list[Claim], lost: list[Claim]) -> list[Claim]:
+        """Two connectors write the same words, and the frames that would tell them apart are not
+        there: what else the text names decides; if nothing does, neither of them is sure."""
+        ids = {claim.record.id for claim in claims}
+        lost = [claim for claim in lost if claim.record.id not in ids]
+        if not claims or not lost:
+            return claims
+        ours, theirs = claims[0].record, lost[0].record
+        told, otherwise = self._is_named(ours, theirs), self._is_named(theirs, ours)
+        if otherwise and not told:
+            return [replace(claim, score=0.9) for claim in lost]
+        if told and not otherwise:
+            return claims
+        return [replace(one, score=min(one.score, UNSURE)) for one in (*claims, *lost)]
+
+    def _is_named(self, record: Record, other: Record) -> bool:
+        """Whether the text names a file or a connector of ``record`` that ``other`` has not."""
+        files = _files(record) - _files(other)
+        names = [one for one in record.connectors if one not in other.connectors]
+        return any(
+            line.log_file.rpartition("/")[2] in files or any(one in line.text for one in names)
+            for line in self._paste.lines
+        )
 
     def _score(self, record: Record, entry: Identify, hit: Hit, failure: Failure) -> float:
         """0 when the entry does not fit; else how sure the claim is."""
@@ -371,6 +405,15 @@ def _alike(one: str, other: str) -> bool:
     """Whether one wording is the other, or part of it: a record may say in words what is a hole."""
     shorter, longer = sorted((one, other), key=len)
     return one == other or (len(shorter) >= LEAST_CODE and shorter in longer)
+
+
+def _files(record: Record) -> set[str]:
+    """The names of the files in which a record was seen."""
+    return {seen.raised_in.partition(":")[0].rpartition("/")[2] for seen in record.seen_in}
+
+
+def _seen_in(record: Record, file: str) -> bool:
+    return any(seen.raised_in.partition(":")[0] == file for seen in record.seen_in)
 
 
 def _frame_key(failure: Failure) -> str:

@@ -10,7 +10,7 @@ from made_up import MISSING, WIDGET, knowledge
 from kvdoctor.intake import read
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match, match, together
-from kvdoctor.record import Identify, Record, Wrapper
+from kvdoctor.record import Identify, Record, SeenIn, Wrapper
 
 KNOWN = knowledge()
 LOG = "ValueError: Widget size 3 does not divide 8 here\n"
@@ -200,3 +200,35 @@ def test_a_line_that_is_only_a_wrapper_is_no_healthy_log() -> None:
     assert (one.role, one.hint) == ("consequence", "Above.")
     told = found(f"The engine went away. Look above for the reason.\n{LOG}", known)
     assert told[0].record == WIDGET.id
+
+
+def two_connectors() -> Knowledge:
+    """Two records with the same words; one of them asks for a frame of its own file."""
+    gadget = replace(
+        WIDGET,
+        id="gadget-sizes-differ",
+        connectors=("GadgetConnector",),
+        seen_in=(SeenIn(">=0.30.0", "vllm/gadget_connector.py:compare"),),
+        identify=(replace(WIDGET.identify[0], any_frame="gadget_connector.py:compare"),),
+    )
+    return known_with(WIDGET, gadget)
+
+
+def test_without_frames_another_connectors_record_is_not_sure() -> None:
+    (one,) = found(LOG, two_connectors())
+    assert (one.record, one.alternatives) == (WIDGET.id, ("gadget-sizes-differ",))
+    assert one.confidence <= 0.6
+
+
+@pytest.mark.parametrize(
+    ("line", "record"),
+    [
+        ("INFO 01-01 00:00:00 [gadget_connector.py:9] started", "gadget-sizes-differ"),
+        ("INFO 01-01 00:00:00 [factory.py:9] Creating GadgetConnector", "gadget-sizes-differ"),
+        ("INFO 01-01 00:00:00 [factory.py:9] Creating WidgetConnector", WIDGET.id),
+    ],
+)
+def test_without_frames_what_the_other_lines_name_decides(line: str, record: str) -> None:
+    (one,) = found(f"{line}\n{LOG}", two_connectors())
+    assert (one.record, one.alternatives) == (record, ())
+    assert one.confidence >= 0.9
