@@ -263,6 +263,10 @@ def _print_report(
     from kvdoctor.terminal import wants_colour
 
     print(report_text(shown, knowledge, colour=wants_colour()))
+    if getattr(options, "drawings", False):
+        from kvdoctor.command.dialogue import draw
+
+        draw(shown)
 
 
 def _print_json_report(shown: Report, knowledge: Knowledge) -> None:

@@ -324,3 +324,21 @@ def test_a_private_record_is_proven_only_with_trust(tmp_path: Path) -> None:
     assert "--trust" in done.stderr
     trusted = run("prove", "my-record", "--trust", "--knowledge", str(tmp_path))
     assert "private" not in trusted.stderr
+
+
+def test_a_mistyped_option_is_answered_with_the_right_one() -> None:
+    done = run("diagnose", LOG, "--jsn")
+    assert done.returncode == USAGE
+    assert "did you mean '--json'?" in done.stderr
+    assert "did you mean '--thorough'?" in run("scan", LOG, "--through").stderr
+
+
+def test_the_drawings_stand_below_the_report_when_they_are_asked_for() -> None:
+    assert "DRAWINGS" not in run("diagnose", HEADS).stdout
+    assert "\nDRAWINGS\n" in run("diagnose", HEADS, "--drawings").stdout
+
+
+def test_a_healthy_log_and_an_empty_file_name_the_next_step(tmp_path: Path) -> None:
+    assert "walk the symptoms" in run("diagnose", HEALTHY).stdout
+    (tmp_path / "empty.log").touch()
+    assert "this file is empty" in run("diagnose", str(tmp_path / "empty.log")).stdout

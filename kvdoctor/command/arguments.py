@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from importlib import import_module
 
 from kvdoctor import __version__
 from kvdoctor.command.registry import MODULES
+from kvdoctor.errors import did_you_mean
 from kvdoctor.settings import THEMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
     from kvdoctor.command.registry import Commands
 
@@ -39,6 +41,21 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=_Formatter, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        """A wrong option is answered with the right one, as a wrong command is."""
+        unknown = re.match(r"unrecognized arguments: (--?[\w-]{1,60})", message)
+        near = did_you_mean(unknown[1], self._spellings()) if unknown else ""
+        super().error(f"{message} ({near})" if near else message)
+
+    def _spellings(self) -> list[str]:
+        """The options of this parser and of its commands."""
+        found = list(self._option_string_actions)
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for one in action.choices.values():
+                    found += one._option_string_actions
+        return found
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
@@ -167,6 +184,9 @@ def _add_diagnose(commands: Commands) -> None:
         "--save",
         action="store_true",
         help="keep it in the history (diagnose keeps nothing otherwise)",
+    )
+    diagnose.add_argument(
+        "--drawings", action="store_true", help="the drawings of the screen below the report"
     )
     add_ascii(diagnose)
 

@@ -47,7 +47,7 @@ def run(
     if shown is None:
         return 1
     print(report_text(shown, knowledge))
-    _draw(shown)
+    draw(shown)
     if keep:
         from kvdoctor.command.saving import save_state
 
@@ -63,7 +63,7 @@ def _read(text: str, knowledge: Knowledge) -> Source:
     return Source(read(text, "paste", knowledge=knowledge.reading))
 
 
-def _draw(shown: Report) -> None:
+def draw(shown: Report) -> None:
     """The drawings below the report, where the values for one are known."""
     from kvdoctor.show.pictures import pictures
 
@@ -150,6 +150,8 @@ def _question(shown: Report, name: str) -> str:
     spec = input_spec(shown, name)
     if spec.find:
         print(f"  (find it: {spec.find})")
+    for item in shown.to_look_at.get(name, ()):
+        print(clean(f"  (the log has, line {item.number}: {item.text.strip()[:200]})"))
     offered = shown.facts.offered.get(name) if shown.facts else None
     choices = f" ({'/'.join(spec.choices)})" if spec.choices else ""
     default = f" [enter: {offered.value}]" if offered is not None else " [enter: not known]"

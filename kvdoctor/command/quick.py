@@ -36,5 +36,6 @@ def options_of(arguments: Sequence[str]) -> Namespace | None:
         note=None,
         hide_hosts=None,
         save=False,
+        drawings=False,
         ascii=None,
     )

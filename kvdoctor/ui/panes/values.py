@@ -16,6 +16,7 @@ from kvdoctor.ui.fields import Field
 from kvdoctor.ui.marked import MarkedList
 from kvdoctor.ui.panes.base import Pane, Place, text
 from kvdoctor.ui.panes.cause_text import error_lines, meaning, value_row
+from kvdoctor.ui.places import line_at, telling
 
 TALL = 36  # rows from which the whole meaning is shown
 
@@ -92,6 +93,10 @@ class ValuesPane(Pane, can_focus=False):
             else "type the answer, or ? if you cannot tell"
         )
         rows = [text(f"Find it   {spec.find}")] if spec.find else []
+        for item in shown.to_look_at.get(name, ()):
+            line = line_at(shown.sources, item.source, item.number)
+            told = telling(line, item.text, self.room - 20)
+            rows.append(text(f"Line {item.number:<5} {told}"))
         if spec.example:
             rows.append(text(f"Example   {spec.example}"))
         if self._usual:
@@ -176,7 +181,7 @@ def _question(shown: Report, name: str) -> Content:
     """What is asked, of which side, in which unit, out of which choices."""
     spec = input_spec(shown, name)
     side = f" ({spec.side})" if spec.side in ("prefill", "decode") else ""
-    unit = f", in {spec.unit}" if spec.unit else ""
+    unit = f" (in {spec.unit})" if spec.unit else ""
     asked = text(f"{spec.ask}{side}{unit}", "bold $text-accent")
     if spec.type == "bool":
         asked += text("  yes / no")
