@@ -322,6 +322,20 @@ def test_a_key_of_a_child_connector_is_changed_in_its_place() -> None:
         apply(before, {key.replace(".1.", ".7."): "kv_both"})
 
 
+def test_a_key_is_given_to_every_child_that_has_none() -> None:
+    text = (
+        """vllm serve m --kv-transfer-config '{"kv_connector": "MultiConnector", """
+        """"kv_connector_extra_config": {"connectors": [{"kv_connector": "A"}, """
+        """{"kv_connector": "B", "kv_role": "kv_producer"}, {"kv_connector": "C"}]}}'"""
+    )
+    key = "kv_transfer_config.kv_connector_extra_config.connectors.*.kv_role"
+    assert apply(command(text), {key: "kv_both"}).text == (
+        text.replace('"A"', '"A", "kv_role": "kv_both"').replace('"C"', '"C", "kv_role": "kv_both"')
+    )
+    with pytest.raises(InputError):
+        apply(command("vllm serve m"), {key: "kv_both"})
+
+
 def test_json_on_several_lines_stays_on_several_lines() -> None:
     before = command('vllm serve m --kv-transfer-config \'{\n  "kv_role": "kv_both"\n}\'')
     after = apply(before, {"kv_transfer_config.kv_port": "7"})

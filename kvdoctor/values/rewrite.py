@@ -20,6 +20,7 @@ from kvdoctor.values.shell import quote
 
 TRANSFER = "--kv-transfer-config"
 MODEL = "model"
+EVERY = "*"  # in a path: every member of a list that has no such key yet
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
@@ -130,8 +131,11 @@ def remove_flag(command: Command, flag: str) -> Command:
 
 def set_transfer(command: Command, path: str, value: str) -> Command:
     """A key of --kv-transfer-config: ``kv_role``, ``kv_connector_extra_config.read_mode``,
-    ``extra.connectors.0.kv_role``. The value is read as JSON when it is JSON."""
+    ``extra.connectors.0.kv_role``, ``extra.connectors.*.kv_role`` for every member that has none.
+    The value is read as JSON when it is JSON."""
     path = _full(path)
+    if EVERY in path and command.argument(OPENED) is None:
+        raise InputError("the members of a list are changed in one JSON text", field=path)
     dotted = command.argument(OPENED, path)
     if dotted is not None:
         return set_flag_at(command, dotted, value)
@@ -207,6 +211,11 @@ def _dump(tree: dict[str, Tree], before: str) -> str:
 
 
 def _put(tree: Tree, path: str, value: Tree) -> None:
+    head, star, rest = path.partition(f".{EVERY}.")
+    if star:
+        for place in _members_without(tree, head, rest):
+            _put(tree, f"{head}.{place}.{rest}", value)
+        return
     *parents, leaf = path.split(".")
     for parent in parents:
         if isinstance(tree, list):
@@ -219,6 +228,16 @@ def _put(tree: Tree, path: str, value: Tree) -> None:
         tree[int(leaf)] = value
     else:
         raise InputError(f"the transfer configuration has no place for {path}", field=path)
+
+
+def _members_without(tree: Tree, head: str, leaf: str) -> list[int]:
+    """Places in the list at ``head`` of the structures that have no ``leaf`` of their own."""
+    for part in head.split("."):
+        tree = tree.get(part) if isinstance(tree, dict) else None
+    members = tree if isinstance(tree, list) else []
+    return [
+        place for place, one in enumerate(members) if isinstance(one, dict) and not one.get(leaf)
+    ]
 
 
 def _drop(tree: Tree, path: str) -> None:
