@@ -57,6 +57,7 @@ class Input:
     reads: tuple[str, ...] = ()  # names in Values, "decode.tensor_parallel_size" or plain
     usual: Mapping[str, object] = field(default_factory=dict)  # vllm range -> value
     lines: Mapping[str, object] = field(default_factory=dict)  # template of a log line -> value
+    shows: tuple[str, ...] = ()  # templates of log lines to look at before answering
     where: str = "anywhere"  # before, after: where such a line must stand, seen from the failure
     example: str = ""
     chosen: bool = False  # the user's own choice for the fix: the cause does not hang on it

@@ -26,10 +26,10 @@ from kvdoctor.fix import Fix, NotOffered, offers
 from kvdoctor.intake.numbered import line_at
 from kvdoctor.intake.paste import Paste, Release
 from kvdoctor.knowledge import Knowledge
-from kvdoctor.match import Match, match, together
+from kvdoctor.match import Evidence, Match, match, together
 from kvdoctor.record import FixSpec, Input, Record
 from kvdoctor.releases import parse_range
-from kvdoctor.seen import Failed, seen_lines
+from kvdoctor.seen import Failed, seen_lines, shown_lines
 from kvdoctor.text.rendering import render
 from kvdoctor.unexplained import Unexplained, unexplained
 from kvdoctor.values import Launch, merge, read_all, side_of
@@ -103,6 +103,7 @@ class Report:
     config: Configuration | None = field(default=None)
     notices: tuple[Match, ...] = ()  # worth knowing, and no trouble: deprecations and the like
     unexplained: tuple[Unexplained, ...] = ()  # error lines, given when there are no findings
+    to_look_at: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)  # by question
 
     @property
     def finding(self) -> Match | None:
@@ -364,6 +365,7 @@ def report(
         status=_status(record, outcome),
         related=relations(record, knowledge),
     )
+    done = replace(done, to_look_at=_to_look_at(done, knowledge))
     if walk:
         done = _walked(done, knowledge, {record.id})
     return _with_fixes(done, record, outcome, knowledge if walk else None)
@@ -486,6 +488,23 @@ def _launches_for(fix: Fix, done: Report) -> list[Launch]:
         return start is not None and one.start not in (0, start.order)
 
     return sorted(fitting, key=elsewhere)
+
+
+def _to_look_at(done: Report, knowledge: Knowledge) -> dict[str, tuple[Evidence, ...]]:
+    """Open question -> lines of the texts that bear on it without settling it."""
+    finding = done.finding
+    if done.record is None or finding is None:
+        return {}
+    failure = Failed(finding.source, finding.number, finding.holes)
+    pastes = [(source.paste, source.side) for source in done.sources]
+    found = {}
+    for name in done.asks:
+        found[name] = tuple(
+            Evidence(number, line.shown, paste.name)
+            for paste, number in shown_lines(done.record, name, pastes, failure, knowledge)
+            if (line := line_at(paste.lines, number)) is not None
+        )
+    return {name: lines for name, lines in found.items() if lines}
 
 
 def input_spec(shown: Report, name: str) -> Input:

@@ -9,12 +9,15 @@ hole that the failure's message has too must hold the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from kvdoctor.data import NamedTuple
 from kvdoctor.intake.paste import Paste
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.record import Input, Record
 from kvdoctor.values.value import Value
+
+MOST_SHOWN = 3  # lines to look at for one question
 
 
 class Failed(NamedTuple):
@@ -61,26 +64,53 @@ def _told(
     spec: Input, pastes: Sequence[tuple[Paste, str]], failure: Failed, knowledge: Knowledge
 ) -> Iterator[Value]:
     for template, value in spec.lines.items():
-        mark = longest_word(template)
         for paste, side in pastes:
-            here = paste.name == failure.source
-            if spec.where != "anywhere" and not here:
-                continue
-            for line, message in messages(paste):
-                if mark not in message or not _placed(spec.where, line, failure.number):
-                    continue
-                hit = knowledge.fits(template, message)
-                if hit is not None and _agree(hit.holes, failure.holes):
-                    yield Value(
-                        spec.name,
-                        value,  # type: ignore[arg-type]
-                        "log",
-                        side,
-                        line,
-                        paste.name,
-                        why="a line that tells it",
-                    )
-                    break
+            number = next(_fitting(template, spec, paste, failure, knowledge), 0)
+            if number:
+                why = "a line that tells it"
+                yield Value(spec.name, value, "log", side, number, paste.name, why=why)  # type: ignore[arg-type]
+
+
+def shown_lines(
+    record: Record,
+    name: str,
+    pastes: Sequence[tuple[Paste, str]],
+    failure: Failed,
+    knowledge: Knowledge,
+) -> tuple[tuple[Paste, int], ...]:
+    """Text and number of the lines that somebody who answers ``name`` should look at: they bear on
+    it and do not settle it. The first few, in the order of the texts."""
+    spec = record.inputs.get(name)
+    if spec is None or not spec.shows:
+        return ()
+    own_side = next((side for paste, side in pastes if paste.name == failure.source), "")
+    found: list[tuple[Paste, int]] = []
+    for paste, side in pastes:
+        if _speaks_of(side, spec.side, own_side):
+            numbers = {
+                number
+                for template in spec.shows
+                for number in islice(
+                    _fitting(template, spec, paste, failure, knowledge), MOST_SHOWN
+                )
+            }
+            found += [(paste, number) for number in sorted(numbers)]
+    return tuple(found[:MOST_SHOWN])
+
+
+def _fitting(
+    template: str, spec: Input, paste: Paste, failure: Failed, knowledge: Knowledge
+) -> Iterator[int]:
+    """Numbers of the lines that fit a template, stand where the input wants them, and do not speak
+    of another request."""
+    if spec.where != "anywhere" and paste.name != failure.source:
+        return
+    mark = longest_word(template)
+    for number, message in messages(paste):
+        if mark in message and _placed(spec.where, number, failure.number):
+            hit = knowledge.fits(template, message)
+            if hit is not None and _agree(hit.holes, failure.holes):
+                yield number
 
 
 def _agree(one: Mapping[str, str], other: Mapping[str, str]) -> bool:

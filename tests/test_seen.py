@@ -10,7 +10,7 @@ from kvdoctor.data import replace
 from kvdoctor.intake import read
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.record import Input, Record
-from kvdoctor.seen import Failed, seen_lines
+from kvdoctor.seen import Failed, seen_lines, shown_lines
 from tests.made_up import WIDGET
 
 HEAD = "INFO 01-01 10:00:00 [widget.py:1] "
@@ -93,3 +93,15 @@ def test_a_line_without_a_level_tells_too() -> None:
     text = "Exception in thread widget_listener:\nTraceback (most recent call last):\n"
     seen = seen_lines(record, [(read(text, "log"), "this")], Failed(), NONE)
     assert seen["told"].value is True
+
+
+def test_lines_that_bear_on_a_question_are_shown_and_answer_nothing() -> None:
+    spec = Input("told", "bool", "did it?", shows=("The widget is {state}",), where="after")
+    record = replace(WIDGET, inputs={"told": spec})
+    before, after = HEAD + "The widget is red\n", HEAD + "The widget is ready\n"
+    paste = read(before + HEAD + "nothing\nValueError: it broke\n" + after * 9, "log")
+    failure = Failed("log", 3)
+    shown = shown_lines(record, "told", [(paste, "this")], failure, NONE)
+    assert [number for _, number in shown] == [4, 5, 6], "those behind the failure, a few of them"
+    assert seen_lines(record, [(paste, "this")], failure, NONE) == {}
+    assert shown_lines(record, "another", [(paste, "this")], failure, NONE) == ()

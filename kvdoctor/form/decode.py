@@ -118,6 +118,7 @@ def _input(name: str, tree: Tree) -> Input:
         reads=tuple(tree.get("reads", ())),
         usual=dict(tree.get("usual", {})),
         lines=dict(tree.get("lines", {})),
+        shows=tuple(tree.get("shows", ())),
         where=tree.get("where", "anywhere"),
         example=str(tree.get("example", "")),
         chosen=bool(tree.get("chosen", False)),

@@ -132,6 +132,7 @@ INPUT = Shape(
         Field(
             "lines", Table(Leaf("any")), "template of a log line -> the value it tells when seen"
         ),
+        Field("shows", Many(TEXT), "templates of log lines to look at before answering"),
         Field("where", Leaf("text", WHERE), "where that line must stand, seen from the failure"),
         Field("usual", Table(Leaf("any")), "release range -> vLLM's own default"),
         Field("example", Leaf("any"), "a value as people type it"),

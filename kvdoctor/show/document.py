@@ -182,6 +182,10 @@ def _question(shown: Report, name: str) -> dict[str, object]:
         "unit": spec.unit or None,
         "side": spec.side,
         "find": spec.find or None,
+        "to_look_at": [
+            {"source": one.source, "line": one.number, "text": one.text}
+            for one in shown.to_look_at.get(name, ())
+        ],
         "choices": list(spec.choices),
         "usual": offered.value if offered is not None else None,
     }

@@ -334,6 +334,9 @@ def _question(shown: Report, name: str) -> list[str]:
     lines = wrapped(f"--set {name}=…   {spec.ask}{side}{choices}{usual}", "      ", "  ")
     if spec.find:
         lines += wrapped(f"find it: {spec.find}", "      ")
+    for item in shown.to_look_at.get(name, ()):
+        told = cut(" ".join(_bare(item, shown).split()), 200)
+        lines += wrapped(f"the log has, line {item.number}: {told}", "        ", "      ")
     return lines
 
 
