@@ -14,7 +14,7 @@ from kvdoctor.session import State
 from kvdoctor.show.asking import most_questions
 from kvdoctor.ui.fields import Field
 from kvdoctor.ui.marked import MarkedList
-from kvdoctor.ui.panes.base import Pane, Place, text
+from kvdoctor.ui.panes.base import Pane, Place, one_line, text
 from kvdoctor.ui.panes.cause_text import error_lines, meaning, value_row
 from kvdoctor.ui.places import line_at, telling
 
@@ -96,7 +96,7 @@ class ValuesPane(Pane, can_focus=False):
         for item in shown.to_look_at.get(name, ()):
             line = line_at(shown.sources, item.source, item.number)
             told = telling(line, item.text, self.room - 20)
-            rows.append(text(f"Line {item.number:<5} {told}"))
+            rows.append(one_line(f"Line {item.number} {told}", self.room, "", self.glyphs.cut))
         if spec.example:
             rows.append(text(f"Example   {spec.example}"))
         if self._usual:
