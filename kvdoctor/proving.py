@@ -49,7 +49,7 @@ def trusting(record: str) -> str:
 
 def proof_text(run: ProofRun, fix: Fix) -> str:
     """A proof run for people."""
-    lines = [("PROVEN: " if run.proven else "NOT PROVEN: ") + run.says, f"  fix: {fix.title}"]
+    lines = [_headed(run, fix), f"  fix: {fix.title}"]
     if run.python:
         lines.append(f"  asked: {run.python} ({run.found})")
     for name, answers in (("before", run.before), ("after", run.after)):
@@ -57,6 +57,32 @@ def proof_text(run: ProofRun, fix: Fix) -> str:
             message = f": {one.exception}: {one.message}" if one.message else ""
             lines.append(f"  {name:6} {one.call}: {one.kind}{message}")
     return "\n".join(lines)
+
+
+SHOWN = {
+    "ran": "SHOWN BY A GUARD",
+    "guard": "SHOWN BY A GUARD",
+    "rerun": "SHOWN BY A RERUN",
+    "source": "READ IN THE SOURCE",
+}
+HOW = {
+    "ran": "the guard accepted these values.",
+    "guard": "vLLM's guard accepts these values.",
+    "rerun": "the failure was provoked, this fix was applied, and it went away.",
+    "source": "vLLM's source says that it works.",
+}
+
+
+def _headed(run: ProofRun, fix: Fix) -> str:
+    """The outcome. A record without a guard to call leaves a fix as proven as it was before."""
+    proof = fix.proof
+    if run.outcome != "no-caller" or proof.level not in SHOWN:
+        return ("PROVEN: " if run.proven else "NOT PROVEN: ") + run.says
+    where = f" (vLLM {proof.vllm})" if proof.vllm else ""
+    return (
+        f"{SHOWN[proof.level]}{where}: {HOW[proof.level]}\n"
+        "  Your own vLLM is not asked: this failure has no guard that can be called with values."
+    )
 
 
 def command_line(record: str, fix: str, values: Mapping[str, object], python: str = "") -> str:

@@ -472,6 +472,11 @@ def _rewritten(fix: Fix, done: Report) -> OfferedFix:
     return offered
 
 
+def rewritten_for(fix: Fix, shown: Report, side: str) -> OfferedFix:
+    """The fix with the command of one side changed: a fix for both sides changes two commands."""
+    return _rewritten(replace(fix, side=side), shown)
+
+
 def _launches_for(fix: Fix, done: Report) -> list[Launch]:
     """The commands that the fix may change, the likeliest first: of the fix's side, and of several
     starts of vLLM in one text that of the failure. A command whose side nothing tells is nobody's

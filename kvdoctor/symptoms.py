@@ -124,6 +124,9 @@ def _ask(question: Question) -> str:
             return question.answers[int(reply) - 1].id
         if not reply or any(one.id == reply for one in question.answers):
             return reply
+        if reply.lower() in ("q", "quit", "exit"):
+            return ""
+        print(f"  there is no answer {clean(reply[:20])!r}; q or enter stops here")
 
 
 def _question_text(question: Question) -> str:

@@ -148,14 +148,14 @@ def _error(shown: Report) -> str:
 
 def _question(shown: Report, name: str) -> str:
     spec = input_spec(shown, name)
-    if spec.find:
-        print(f"  (find it: {spec.find})")
     for item in shown.to_look_at.get(name, ()):
         print(clean(f"  (the log has, line {item.number}: {item.text.strip()[:200]})"))
     offered = shown.facts.offered.get(name) if shown.facts else None
     choices = f" ({'/'.join(spec.choices)})" if spec.choices else ""
     default = f" [enter: {offered.value}]" if offered is not None else " [enter: not known]"
     side = f" on {spec.side}" if spec.side in ("prefill", "decode") else ""
+    if spec.find:
+        return f"{spec.ask}{side}{choices}{default}\n  (find it: {spec.find}): "
     return f"{spec.ask}{side}{choices}{default}: "
 
 

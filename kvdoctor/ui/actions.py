@@ -116,14 +116,18 @@ class Actions(Base):
 
     def action_copy_command(self) -> None:
         """Copy the user's own launch command as the marked fix changes it."""
-        chosen = self.marked_fix()
-        if chosen is None or not chosen.after:
+        from kvdoctor.show.commands import commands_of, commands_text, of_sides
+
+        chosen, shown = self.marked_fix(), self.shown
+        sided = commands_of(shown, chosen) if shown is not None and chosen is not None else ()
+        if chosen is None or not sided:
             self._me.say("this fix changes no launch command in the text; o adds one")
         elif self._confirmed(chosen, "c"):
-            restated = " (from the log, which does not print the environment)"
-            self.copy_text(
-                chosen.after, f"command with the fix{restated if chosen.restated else ''}"
-            )
+            log = any(each.restated for _, each in sided)
+            restated = " (from the log, which does not print the environment)" if log else ""
+            many = "commands" if len(sided) > 1 else "command"
+            name = f"{many}{of_sides(sided)} with the fix{restated}"
+            self.copy_text(commands_text(sided), name)
 
     def _confirmed(self, chosen: OfferedFix, key: str) -> bool:
         """An unproven fix, or one that runs into the next error, needs a second press."""
@@ -136,14 +140,18 @@ class Actions(Base):
         self._confirming = ""
         return True
 
-    def copy_text(self, what: str, name: str) -> None:
+    def copy_text(self, what: str, name: str, also: str = "") -> None:
         """Copy in a thread: a helper that hangs must not freeze the screen."""
         self._me.say("copying")
         self.run_worker(
-            lambda: self._copied(what, name), thread=True, exclusive=True, group="copy", name="copy"
+            lambda: self._copied(what, name, also),
+            thread=True,
+            exclusive=True,
+            group="copy",
+            name="copy",
         )
 
-    def _copied(self, what: str, name: str) -> None:
+    def _copied(self, what: str, name: str, also: str) -> None:
         from kvdoctor.clipboard import copy
 
         done = copy(
@@ -152,7 +160,7 @@ class Actions(Base):
             getattr(self._driver, "hand", None),
         )
         nowhere = not done.confirmed and not done.file
-        self.call_from_thread(self._me.say, f"{name} {done.told}", nowhere)
+        self.call_from_thread(self._me.say, f"{name} {done.told}{also}", nowhere)
         self.call_from_thread(self._me.toured, "copied")
 
     def copy_to_clipboard(self, text: str) -> None:
@@ -212,8 +220,8 @@ class Actions(Base):
             self.copy_text(note, f"note (offered to the browser as {named})")
             return
         file, problem = write_note(note, named)
-        name = f"note (written to {file})" if file else f"note (not written: {problem})"
-        self.copy_text(note, name)
+        also = f"; written to {file}" if file else f"; not written to a file: {problem}"
+        self.copy_text(note, "note", also)
 
     def action_fix_detail(self) -> None:
         """The marked fix whole, with the evidence of its proof."""
@@ -229,7 +237,10 @@ class Actions(Base):
             elif what == "command":
                 self.action_copy_command()
 
-        self.push_screen(FixScreen(chosen), answered)
+        from kvdoctor.show.commands import commands_of
+
+        sided = commands_of(self.shown, chosen) if self.shown is not None else ()
+        self.push_screen(FixScreen(chosen, sided), answered)
 
     # -- screens in front -----------------------------------------------------------------------
 

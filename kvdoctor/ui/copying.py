@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 
 from kvdoctor.proving import command_line
 from kvdoctor.report import OfferedFix, Report
+from kvdoctor.show.commands import commands_of, commands_text, of_sides
 from kvdoctor.show.document import next_step
 from kvdoctor.ui.glyphs import glyphs_of
 from kvdoctor.ui.panes.base import FRONT, one_line, text
@@ -40,8 +41,9 @@ def rows_of(shown: Report, chosen: OfferedFix | None) -> list[Row]:
     rows: list[Row] = []
     if chosen is not None:
         rows.append(Row("y", "fix", chosen.fix.snippet))
-        if chosen.after:
-            rows.append(Row("c", "command with the fix", chosen.after))
+        sided = commands_of(shown, chosen)
+        if sided:
+            rows.append(Row("c", f"command{of_sides(sided)}", commands_text(sided)))
     check = _check(shown, chosen)
     if check:
         rows.append(Row("k", "check", check))

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from kvdoctor.report import OfferedFix
+from kvdoctor.show.commands import Sided
 from kvdoctor.show.plain import proof_words
 from kvdoctor.ui.changes import RESTATED, changed_parts
 from kvdoctor.ui.glyphs import glyphs_of
@@ -30,9 +31,10 @@ class FixScreen(ModalScreen[str]):
         Binding("c", "leave('command')", "copy command"),
     ]
 
-    def __init__(self, one: OfferedFix) -> None:
+    def __init__(self, one: OfferedFix, sided: Sided = ()) -> None:
         super().__init__()
         self._one = one
+        self._sided = sided
 
     def compose(self) -> ComposeResult:
         with VerticalScroll():
@@ -50,21 +52,23 @@ class FixScreen(ModalScreen[str]):
             text(""),
             text("costs  ", "dim") + text(" ".join(fix.changes.split())),
         ]
-        restated = f" ({RESTATED})" if self._one.restated else ""
-        whole = f"the whole command after it{restated}"
-        if self._one.after:
-            parts += [text(""), text("what changes in your command", "dim")]
+        for side, each in self._sided:
+            whose = f"{side}'s" if side in ("prefill", "decode") else "your"
+            restated = f" ({RESTATED})" if each.restated else ""
+            parts += [text(""), text(f"what changes in {whose} command", "dim")]
             parts += [
                 text(f"  {sign} {line}", style)
-                for sign, line, style in changed_parts(self._one, 40, glyphs_of(self.app).arrow)
+                for sign, line, style in changed_parts(each, 40, glyphs_of(self.app).arrow)
             ]
-            parts += [text(""), text(whole, "dim"), text(self._one.after)]
+            parts += [text(""), text(f"{whose} whole command after it{restated}", "dim")]
+            parts.append(text(each.after))
         for link in self._one.stops:
             stops = "still stops" if link in self._one.still_fails else "would then stop"
             parts.append(text(f"WARNING: vLLM {stops} at {link.title}", "bold $text-error"))
             parts.append(text(f"  {link.why}"))
-        keys = "y copies the fix" + (", c the command" if self._one.after else "")
+        commands = "commands" if len(self._sided) > 1 else "command"
+        keys = "y copies the fix" + (f", c the {commands}" if self._sided else "")
         return Content("\n").join([*parts, text(""), text(f"{keys}, esc closes", "dim")])
 
     def action_leave(self, what: str) -> None:
-        self.dismiss(what if what != "command" or self._one.after else "")
+        self.dismiss(what if what != "command" or self._sided else "")

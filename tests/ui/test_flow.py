@@ -251,7 +251,7 @@ async def test_enter_on_a_fix_shows_its_proof_and_y_there_copies_it(tmp_path: Pa
         await settled(pilot, "cause")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(screen.screen, FixScreen), "the fix")
-        assert "the whole command" in "\n".join(drawn(screen))
+        assert "whole command after it" in "\n".join(drawn(screen))
         await pilot.press("c")
         await told(pilot, "last-fix.txt")
         file = tmp_path / "XDG_STATE_HOME" / "kvdoctor" / "last-fix.txt"

@@ -105,3 +105,13 @@ async def test_a_clean_text_offers_nothing_to_take_up() -> None:
         await pilot.press("u")
         assert "no answer was given yet" in said(pilot)
         assert step_of(pilot) == "choose"
+
+
+async def test_the_palette_has_our_own_keys_and_no_foreign_ones_before_them() -> None:
+    screen = app(LOG, answers={"strict": "yes"})
+    async with screen.run_test() as pilot:
+        await settled(pilot, "cause")
+        titles = sorted(one.title for one in screen.get_system_commands(screen.screen))
+        assert "copy the marked fix" in titles
+        assert not {"Maximize", "Theme", "Keys", "Screenshot"} & set(titles)
+        assert len(titles) == len(set(titles))

@@ -10,10 +10,13 @@ from textual.widgets.option_list import Option
 
 from kvdoctor.report import Report
 from kvdoctor.session import State
+from kvdoctor.show.commands import commands_of
 from kvdoctor.show.pictures import picture
 from kvdoctor.ui.marked import MarkedList
 from kvdoctor.ui.panes import cause_text
 from kvdoctor.ui.panes.base import Pane, Place, text
+
+TALL = 30  # rows from which costs need no cut
 
 
 class CausePane(Pane):
@@ -56,7 +59,18 @@ class CausePane(Pane):
         self.query_one("#cause-text", Static).update(cause_text.story(shown, room, glyphs))
         many = len(shown.fixes)
         fixes = [
-            Option(cause_text.fix_row(one, position, many, room, glyphs), id=one.fix.id)
+            Option(
+                cause_text.fix_row(
+                    one,
+                    position,
+                    many,
+                    room,
+                    glyphs,
+                    commands_of(shown, one),
+                    tall=self.app.size.height >= TALL,
+                ),
+                id=one.fix.id,
+            )
             for position, one in enumerate(shown.fixes, 1)
         ]
         at = next((i for i, one in enumerate(shown.fixes) if one.fix.id == marked), 0)

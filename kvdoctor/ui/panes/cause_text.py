@@ -13,6 +13,7 @@ from kvdoctor.fix import Proof
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Evidence, Match
 from kvdoctor.report import OfferedFix, Report, input_spec
+from kvdoctor.show.commands import Sided
 from kvdoctor.show.document import next_step
 from kvdoctor.show.plain import Styled, cut, proof_words, unrecorded_lines, value_source
 from kvdoctor.ui.changes import RESTATED, changed_parts
@@ -121,7 +122,16 @@ def proof_line(proof: Proof, glyphs: Glyphs) -> tuple[str, str]:
     return f"{sign} {proof.level.upper()}", proof_words(replace(proof, note=""))
 
 
-def fix_row(one: OfferedFix, position: int, many: int, room: int, glyphs: Glyphs) -> Content:
+def fix_row(
+    one: OfferedFix,
+    position: int,
+    many: int,
+    room: int,
+    glyphs: Glyphs,
+    sided: Sided = (),
+    *,
+    tall: bool = False,
+) -> Content:
     """One fix: title, the text to copy, the proof, what it costs, the user's own command."""
     fix = one.fix
     side = f"  [{fix.side}]" if fix.side in ("prefill", "decode", "both", "router") else ""
@@ -134,18 +144,25 @@ def fix_row(one: OfferedFix, position: int, many: int, room: int, glyphs: Glyphs
     ]
     if len(snippet) > SNIPPET_LINES:
         parts.append(text(f"    {glyphs.cut} {len(snippet) - SNIPPET_LINES} more lines", "dim"))
+    first, *more = wrap(f"{level}  {words}", room - 8)
     parts += [
         text("  proof ", "dim")
         + text(level, PROOF_STYLE[fix.proof.level])
-        + text("  ")
-        + one_line(words, room - 10 - len(level), sign=glyphs.cut),
-        *_costs(fix.changes, room, glyphs),
+        + text(first[len(level) :]),
+        *(text(f"        {line}") for line in more),
+        *_costs(fix.changes, room, glyphs, 6 if tall else 2),
     ]
-    parts += [
-        text("  ") + one_line(f"{sign} {line}", room - 2, style, glyphs.cut)
-        for sign, line, style in changed_parts(one, CHANGED_LINES, glyphs.arrow)
-    ]
-    if one.restated:
+    for side, each in sided or (("this", one),):
+        if len(sided) > 1:
+            parts.append(text(f"  {side}", "dim"))
+        parts += [
+            text("  ") + one_line(f"{sign} {line}", room - 2, style, glyphs.cut)
+            for sign, line, style in changed_parts(each, CHANGED_LINES, glyphs.arrow)
+        ]
+    if one.restated and len(sided) > 1:
+        told = wrap(f"c copies both commands, each {RESTATED}.", room - 2)
+        parts += [text(f"  {line}", "dim") for line in told]
+    elif one.restated:
         told = wrap(f"c copies your command {RESTATED}.", room - 2)
         parts += [text(f"  {line}", "dim") for line in told]
     for link in one.stops:
@@ -155,14 +172,13 @@ def fix_row(one: OfferedFix, position: int, many: int, room: int, glyphs: Glyphs
     return Content("\n").join(parts)
 
 
-def _costs(changes: str, room: int, glyphs: Glyphs) -> list[Content]:
-    """What a fix costs, on two lines at most; enter shows it whole."""
+def _costs(changes: str, room: int, glyphs: Glyphs, rows: int) -> list[Content]:
+    """What a fix costs, on ``rows`` lines at most; enter shows it whole."""
     lines = wrap(" ".join(changes.split()), room - 8) or [""]
-    if len(lines) > 2:
-        lines = [lines[0], f"{lines[1][: room - 10]} {glyphs.cut}"]
+    if len(lines) > rows:
+        lines = [*lines[: rows - 1], f"{lines[rows - 1][: room - 10]} {glyphs.cut}"]
     return [
-        text("  costs " if first else "        ", "dim") + text(line)
-        for first, line in zip((True, False), lines, strict=False)
+        text("        " if at else "  costs ", "dim") + text(line) for at, line in enumerate(lines)
     ]
 
 
@@ -248,17 +264,34 @@ def evidence_row(shown: Report, item: Evidence, room: int, glyphs: Glyphs) -> Co
 
 def value_row(name: str, value: Value | None, room: int, glyphs: Glyphs) -> Content:
     """An input, its value and where that was read; for an open one, that it is not known."""
-    wide = room >= 110
-    names, numbers = (40, 24) if wide else (26, 14)
+    names, numbers = (40, 80) if room >= 170 else (40, 24) if room >= 110 else (26, 14)
     side = f" ({value.side})" if value is not None and value.side in ("prefill", "decode") else ""
-    shown = "?" if value is None else str(value.value)
-    source = "not known" if value is None else value_source(value)
+    shown = "?" if value is None else " ".join(str(value.value).split())
+    if shown.startswith(("/", "./")) and len(shown) > numbers:  # a path is told by its end
+        shown = glyphs.cut + shown[len(glyphs.cut) - numbers :]
+    if len(name + side) > names:
+        name = name[: names - len(side) - len(glyphs.cut)] + glyphs.cut
+    left = room - names - numbers - 2
     cells = (
         (name + side, names, ""),
         (shown, numbers, "bold"),
-        (source, room - names - numbers - 2, "dim"),
+        ("not known" if value is None else source_words(value, left, glyphs), left, "dim"),
     )
     return _columns(cells, glyphs)
+
+
+def source_words(value: Value, width: int, glyphs: Glyphs) -> str:
+    """Where a value was read within ``width`` cells: of a path its end, and always the line."""
+    whole = value_source(value)
+    if len(whole) <= width or not value.source or not value.number:
+        return whole
+    line = f":{value.number}"
+    path = value.source.replace("\\", "/")
+    if len(path + line) > width:
+        path = path.rpartition("/")[2]
+    if len(path + line) > width:
+        path = glyphs.cut + path[len(path) - max(1, width - len(line) - len(glyphs.cut)) :]
+    return path + line
 
 
 def _columns(cells: Iterable[tuple[str, int, str]], glyphs: Glyphs) -> Content:
