@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kvdoctor.catalogue.sites import Sites
 from kvdoctor.data import dataclass, field, replace
 from kvdoctor.decide import (
     NOT_KNOWN,
@@ -19,22 +18,22 @@ from kvdoctor.decide import (
     NoCause,
     Outcome,
     diagnose,
-    gather,
 )
 from kvdoctor.errors import InputError
+from kvdoctor.facts import Source as Source
+from kvdoctor.facts import facts_of, seen_from, side_of_finding, start_of_finding
 from kvdoctor.fix import Fix, NotOffered, offers
 from kvdoctor.intake.numbered import line_at
-from kvdoctor.intake.paste import Paste, Release
+from kvdoctor.intake.paste import Release
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Evidence, Match, match, together
 from kvdoctor.record import FixSpec, Input, Record
-from kvdoctor.releases import parse_range
-from kvdoctor.seen import Failed, seen_lines, shown_lines
+from kvdoctor.seen import Failed, shown_lines
 from kvdoctor.text.rendering import render
 from kvdoctor.unexplained import Unexplained, unexplained
 from kvdoctor.values import Launch, merge, read_all, side_of
 from kvdoctor.values.rewrite import apply, difference
-from kvdoctor.values.value import Scalar, Start, Value, Values
+from kvdoctor.values.value import Scalar, Value, Values
 from kvdoctor.walk import (
     Configuration,
     Link,
@@ -45,15 +44,6 @@ from kvdoctor.walk import (
     fails_next,
     relations,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One input: a log, a traceback, a command or a YAML text, and the side it belongs to."""
-
-    paste: Paste
-    side: str = "this"  # prefill, decode, or this when neither the user nor the text says
-    values: Values = Values()  # what the text says, as far as it was read
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +238,8 @@ def _without_denied(
     for finding in findings:
         record = knowledge.records.get(finding.record) if finding.record else None
         if record is not None and record.severity != "error":
-            seen = _seen_from(finding, sources, values)
-            facts = _facts(record, finding, sources, seen, {}, release, knowledge)
+            seen = seen_from(finding, sources, values)
+            facts = facts_of(record, finding, sources, seen, {}, release, knowledge)
             if isinstance(diagnose(record, facts), NoCause):
                 continue
         kept.append(finding)
@@ -265,64 +255,6 @@ def _rooted(findings: tuple[Match, ...]) -> tuple[Match, ...]:
         return findings
     rest = findings[:first] + findings[first + 1 :]
     return (replace(findings[first], role="root_cause"), *rest)
-
-
-def _side_of_finding(finding: Match | None, sources: Sequence[Source]) -> str:
-    if finding is None:
-        return sources[0].side if len(sources) == 1 else "this"
-    start = _start_of(finding, sources)
-    if start is not None and start.side in OTHER:
-        return start.side
-    return next((one.side for one in sources if one.paste.name == finding.source), "this")
-
-
-def _start_of(finding: Match | None, sources: Sequence[Source]) -> Start | None:
-    """The start of vLLM that the finding stands in, where its text holds several."""
-    for source in sources:
-        if finding is not None and source.paste.name == finding.source and source.values.starts:
-            line = line_at(source.paste.lines, finding.number)
-            if line is not None:
-                return source.values.start_at(line.number, line.pod, line.pid)
-    return None
-
-
-def _seen_from(finding: Match | None, sources: Sequence[Source], values: Values) -> Values:
-    """What counts for a finding: of several starts of vLLM in one text, the values of its own."""
-    start = _start_of(finding, sources)
-    if finding is None or start is None:
-        return values
-    return values.seen_from(start, finding.source)
-
-
-def _facts(
-    record: Record,
-    finding: Match | None,
-    sources: Sequence[Source],
-    values: Values,
-    answers: Mapping[str, object],
-    release: Release,
-    knowledge: Knowledge,
-) -> Facts:
-    holes = finding.holes if finding is not None and finding.record == record.id else {}
-    number = finding.number if finding is not None else 0
-    side = _side_of_finding(finding, sources)
-    candidates = release.candidates or _releases_of(record, finding, knowledge.sites)
-    pastes = [(source.paste, source.side) for source in sources]
-    name = finding.source if finding is not None else ""
-    seen = seen_lines(record, pastes, Failed(name, number, holes), knowledge)
-    return gather(record, values, holes, answers, candidates, side=side, number=number, seen=seen)
-
-
-def _releases_of(record: Record, finding: Match | None, sites: Sites) -> tuple[str, ...]:
-    """The releases a text without any other sign can come from: those that have the message,
-    wherever it stood in them, else those in which the record was seen."""
-    place = finding.place if finding is not None and finding.record == record.id else None
-    if finding is not None and place is not None and place.releases:
-        hits = sites.by_message(finding.message, finding.exception)
-        like = {r for one in hits if one.score >= hits[0].score - AS_GOOD for r in one.releases}
-        return tuple(one for one in sites.releases if one in like or one in place.releases)
-    spans = [parse_range(seen.vllm) for seen in record.seen_in]
-    return tuple(one for one in sites.releases if any(span.contains(one) for span in spans))
 
 
 def report(
@@ -350,10 +282,10 @@ def report(
     )  # fmt: skip
     if record is None:
         return _without_record(base, knowledge, walk)
-    values = _seen_from(finding, read.sources, read.values).plus(given, first=True)
-    facts = _facts(record, finding, read.sources, values, answers or {}, read.release, knowledge)
+    values = seen_from(finding, read.sources, read.values).plus(given, first=True)
+    facts = facts_of(record, finding, read.sources, values, answers or {}, read.release, knowledge)
     outcome = diagnose(record, facts)
-    side = _side_of_finding(finding, read.sources)
+    side = side_of_finding(finding, read.sources)
     config = configuration(record, outcome.values, values, side, facts.candidates)
     done = replace(
         base,
@@ -398,7 +330,6 @@ def _status(record: Record, outcome: Outcome) -> str:
     return _STATUS[type(outcome).__name__]
 
 
-AS_GOOD = 0.5  # of sites that fit a message, those that fit it as well as the best
 _STATUS = {"Cause": "cause", "Asks": "asks", "NoCause": "no_cause", "Broken": "broken"}
 
 
@@ -417,7 +348,7 @@ def _answered(answers: Mapping[str, object]) -> list[Value]:
 
 
 def _without_record(base: Report, knowledge: Knowledge, walk: bool) -> Report:
-    side = _side_of_finding(base.finding, base.sources)
+    side = side_of_finding(base.finding, base.sources)
     config = configuration(None, {}, base.values, side, base.release.candidates)
     done = replace(base, side=side, config=config)
     return _walked(done, knowledge, set()) if walk else done
@@ -482,7 +413,7 @@ def _launches_for(fix: Fix, done: Report) -> list[Launch]:
     starts of vLLM in one text that of the failure. A command whose side nothing tells is nobody's
     but the failure's own."""
     wanted = OTHER.get(done.side, "") if fix.side == "other" else fix.side
-    start = _start_of(done.finding, done.sources)
+    start = start_of_finding(done.finding, done.sources)
     if wanted in ("this", "both"):
         wanted = done.side
     fitting = [one for one in done.commands if one.side == wanted]
