@@ -22,6 +22,7 @@ from kvdoctor.values.value import Scalar
 
 OLD = "old_"
 NOTHING_FITS = "no value in its range satisfies the guard"
+UNDECIDED = "the guard cannot be decided with what is known"
 MOST_JUDGED = 40  # values of one fix that are held against the guards of other records
 Troubles = Callable[[FixSpec, Mapping[str, Scalar]], int]
 
@@ -80,7 +81,13 @@ def offers(
 
     ``troubles`` counts the guards of other records that stop vLLM with a fix and its values: of
     the values that a fix may take, those with the fewest are taken."""
-    made = [_offer(record, record.fixes[name], cause, troubles) for name in cause.check.fixes]
+    made: list[Fix | NotOffered] = []
+    for name in cause.check.fixes:
+        one = _offer(record, record.fixes[name], cause, troubles)
+        if isinstance(one, Fix) and record.fixes[name].solve is not None:
+            told = [two for two in made if isinstance(two, Fix) and two.values == one.values]
+            one = NotOffered(one.id, one.title, f"it would be {told[0].id}") if told else one
+        made.append(one)
     return tuple(sorted(made, key=lambda one: isinstance(one, NotOffered) * 2 + _unproven(one)))
 
 
@@ -116,7 +123,7 @@ def _offer(
     blanks = _blanks(record, spec, cause, types)
     if blanks and (spec.solve is None):
         return _unfilled(record, spec, cause, blanks, types)
-    changed = _assignments(record, spec, cause, types, troubles)
+    changed = _assignments(record, spec, cause, troubles)
     if isinstance(changed, NotOffered):
         return changed
     if _is_idle(spec, changed, cause):
@@ -146,13 +153,10 @@ def _olds(values: Mapping[str, Scalar]) -> dict[str, Scalar]:
 
 
 def _assignments(
-    record: Record,
-    spec: FixSpec,
-    cause: Cause,
-    types: Mapping[str, str],
-    troubles: Troubles | None,
+    record: Record, spec: FixSpec, cause: Cause, troubles: Troubles | None
 ) -> dict[str, Scalar] | NotOffered:
     """The new values of the inputs that the fix changes."""
+    types = _fix_types(record)
     before = {**cause.values, **_olds(cause.values)}
     changed: dict[str, Scalar] = {}
     for name, text in spec.sets.items():
@@ -163,7 +167,7 @@ def _assignments(
             return NotOffered(spec.id, spec.title, "a value it needs is not known", asks)
         changed[name] = value
     if spec.solve is not None:
-        solved = _solve(record, spec, spec.solve, cause, changed, types, troubles)
+        solved = _solve(record, spec, spec.solve, cause, changed, troubles)
         if isinstance(solved, NotOffered):
             return solved
         changed.update(solved)
@@ -239,16 +243,14 @@ def _solve(
     solve: Solve,
     cause: Cause,
     fixed: Mapping[str, Scalar],
-    types: Mapping[str, str],
     troubles: Troubles | None,
 ) -> dict[str, Scalar] | NotOffered:
     """Of the assignments of ``solve.vary`` that the guard accepts those with the fewest
-    ``troubles``, of these the cheapest. The order of the declared values breaks ties, so the answer is the same on every machine."""
-    olds = _olds(cause.values)
+    ``troubles``, of these the cheapest; ties go by the order in which values are declared."""
+    types, olds = _fix_types(record), _olds(cause.values)
     before = {**cause.values, **olds}
-    names = list(solve.vary)
     domains = [
-        [_candidate_values(one, before, types) for one in solve.vary[name]] for name in names
+        [_candidate_values(one, before, types) for one in all_] for all_ in solve.vary.values()
     ]
     cost = parse(solve.cost, types)
     found: list[tuple[float, dict[str, Scalar], Mapping[str, Scalar]]] = []
@@ -256,7 +258,7 @@ def _solve(
     for chosen in itertools.islice(itertools.product(*domains), MOST_TRIALS):
         if any(value is UNKNOWN for value in chosen):
             continue
-        trial: dict[str, Scalar] = dict(zip(names, chosen, strict=True))  # type: ignore[arg-type]
+        trial: dict[str, Scalar] = dict(zip(solve.vary, chosen, strict=True))  # type: ignore[arg-type]
         after = _after(record, cause, {**fixed, **trial})
         verdict = guard_verdict(record, after, _candidates_after(cause, after), asking=not found)
         if verdict.accepted is not True:
@@ -266,8 +268,7 @@ def _solve(
         if isinstance(price, int | float) and not isinstance(price, bool):
             found.append((price, trial, after))
     if not found:
-        why = "the guard cannot be decided with what is known" if asks else NOTHING_FITS
-        return NotOffered(spec.id, spec.title, why, tuple(asks))
+        return NotOffered(spec.id, spec.title, UNDECIDED if asks else NOTHING_FITS, tuple(asks))
     found.sort(key=lambda one: one[0])
     return _least_trouble(spec, found, troubles)
 
@@ -318,8 +319,7 @@ def _prove(
         where = f" in vLLM {verdict.failing}" if verdict.failing else ""
         return NotOffered(spec.id, spec.title, f"vLLM's guard would still raise{where}")
     if record.guards and verdict.accepted is None:
-        why = "the guard cannot be decided with what is known"
-        return NotOffered(spec.id, spec.title, why, verdict.asks)
+        return NotOffered(spec.id, spec.title, UNDECIDED, verdict.asks)
     shown = {**after, **_olds(cause.values)}
     snippet = render(spec.snippet, shown, quote="shell")
     changes = render(spec.changes, shown)

@@ -24,6 +24,7 @@ BACKWARD = {
 }
 TRANSFER = "--kv-transfer-config"
 CONNECTOR = "kv_transfer_config.kv_connector"
+SIDES = ("prefill", "decode")
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,16 +247,28 @@ def _speaks_of(key: str, name: str) -> bool:
 
 
 def fails_after(
-    record: Record, after: Configuration, knowledge: Knowledge, already: Iterable[Link]
+    record: Record,
+    before: Configuration,
+    after: Configuration,
+    knowledge: Knowledge,
+    already: Iterable[Link],
+    side: str = "this",
 ) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
-    """The guards that stop vLLM after a fix: those that the configuration satisfied (or could not
-    be judged by) before it, and those among ``already`` that the fix leaves as they were."""
+    """The guards that stop vLLM after a fix of ``side``: those that the configuration satisfied
+    (or could not be judged by) before it, and those among ``already`` that the fix leaves as they
+    were. A fix may change the launch of the side whose log this is not: that one is judged too."""
     known = {link.record for link in already}
     failing = fails_next(after, knowledge, {record.id})
-    return (
-        tuple(link for link in failing if link.record not in known),
-        tuple(link for link in failing if link.record in known),
-    )
+    new = {link.record: link for link in failing if link.record not in known}
+    changed = SIDES if side == "both" else (OTHER.get(after.side, "") if side == "other" else side,)
+    for seen_from in SIDES:
+        if seen_from in changed and seen_from != after.side:
+            there = fails_next(replace(after, side=seen_from), knowledge, {record.id, *known, *new})
+            if there:
+                old = fails_next(replace(before, side=seen_from), knowledge, {record.id})
+                held = {link.record for link in old}
+                new.update((link.record, link) for link in there if link.record not in held)
+    return tuple(new.values()), tuple(link for link in failing if link.record in known)
 
 
 def _release(values: Mapping[str, Scalar], candidates: Sequence[str]) -> tuple[str, ...]:

@@ -35,7 +35,8 @@ def shown_for(name: str) -> Report:
     if not log.exists():
         log = log.with_name(log.name + ".gz")
     paste = read(log.read_bytes(), log.name, knowledge=shipped().reading)
-    return report(read_sources([Source(paste)], shipped()), shipped())
+    answers = expectation(name).get("answers", {})
+    return report(read_sources([Source(paste)], shipped()), shipped(), answers=answers)
 
 
 def squeezed(text: str | None) -> str:

@@ -81,10 +81,10 @@ def test_values_of_a_record_are_carried_under_the_names_that_others_read() -> No
 def test_a_fix_is_told_what_it_breaks_and_what_it_leaves_broken() -> None:
     values: dict[str, Scalar] = {"local_size": 200, "remote_size": 200}
     after = after_fix(WIDGET, values, config(7))
-    (new,), still = fails_after(WIDGET, after, KNOWN, ())
+    (new,), still = fails_after(WIDGET, config(7), after, KNOWN, ())
     assert (new.record, still) == (MISSING.id, ())
     already = fails_next(config(200), KNOWN, ())
-    new_ones, (left,) = fails_after(WIDGET, after, KNOWN, already)
+    new_ones, (left,) = fails_after(WIDGET, config(200), after, KNOWN, already)
     assert (new_ones, left.record) == ((), MISSING.id)
 
 

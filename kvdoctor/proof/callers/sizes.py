@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import build
-from .build import Stub, find
+from .build import PassedError, Stub, find, patched
 from .registry import guard
 
 
@@ -35,6 +35,29 @@ def _verify(heads: int, kv_heads: int, tp: int, dcp: int) -> None:
 def attention_heads(total_num_attention_heads: int, tensor_parallel_size: int) -> None:
     heads = total_num_attention_heads
     _verify(heads, heads, tensor_parallel_size, 1)
+
+
+def _passed(*_: object, **__: object) -> None:
+    raise PassedError
+
+
+@guard("kv-heads-not-divisible")
+def heads_of_a_rank(
+    total_num_attention_heads: int, total_num_kv_heads: int, tensor_parallel_size: int
+) -> None:
+    """The layer with which vLLM's models split query, key and value heads over the ranks."""
+    layer = find("vllm.model_executor.layers.linear:QKVParallelLinear")
+    with (
+        patched(
+            find("vllm.model_executor.layers.linear"),
+            get_tensor_model_parallel_world_size=lambda: tensor_parallel_size,
+        ),
+        patched(layer.__base__, __init__=_passed),
+    ):
+        try:
+            layer(1, 1, total_num_attention_heads, total_num_kv_heads)
+        except PassedError:
+            return
 
 
 @guard("dcp-needs-more-tp-than-kv-heads")
