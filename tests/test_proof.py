@@ -261,6 +261,18 @@ def test_a_given_environment_or_interpreter_comes_first(tmp_path: Path) -> None:
     assert find_python(str(tmp_path / "nothing")).path == ""
 
 
+def test_a_path_from_where_the_user_stands_holds_elsewhere_and_keeps_its_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    monkeypatch.chdir(tmp_path)
+    for given in (".venv/bin/python", ".venv"):
+        assert find_python(given).path == str(python)
+    assert ask(find_python(".venv/bin/python").path, [], seconds=30).failure != "start"
+
+
 # ------------------------------------------------------------------ callers, reference, records
 
 
@@ -408,3 +420,18 @@ def test_a_stop_ends_the_other_process(tmp_path: Path) -> None:
     assert time.monotonic() - begun < 20
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_a_child_that_prints_without_end_is_ended_and_little_of_it_is_kept(tmp_path: Path) -> None:
+    import resource
+
+    noisy = tmp_path / "python"
+    noisy.write_text("#!/bin/sh\nexec yes kvdoctor\n")
+    noisy.chmod(0o755)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    reply = ask(str(noisy), [], seconds=20)
+    assert (reply.failure, reply.detail[:12]) == ("broken-off", "it printed m")
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 100_000, "KiB"
+    noisy.write_text("#!/bin/sh\nexec yes kvdoctor >&2\n")
+    assert ask(str(noisy), [], seconds=1).failure == "timeout"

@@ -34,23 +34,26 @@ def find_python(given: str = "", environment: Mapping[str, str] | None = None) -
             return Found(python, f"the vllm command {command}")
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         root = env.get(variable)
-        python = _in_environment(Path(root)) if root else ""
+        python = _in_environment(Path(root).absolute()) if root else ""
         if python:
             return Found(python, f"{variable}={root}")
     return Found("", "no vllm command on PATH and no active virtual environment")
 
 
 def _from_path(given: str) -> Found:
+    """The runner starts in another folder: the path is made absolute. Its links stay as they are,
+    for the interpreter of a virtual environment is one."""
     try:
         path = Path(given).expanduser()
     except RuntimeError:  # "~" of a user without a home
         path = Path(given)
+    path = path.absolute()
     if path.is_dir():
         return Found(_in_environment(path), f"the environment {given}")
     if path.is_file() and path.name == "vllm":
         return Found(python_of_script(path), f"the vllm command {given}")
     found = str(path) if path.is_file() else shutil.which(given)
-    return Found(found or "", f"the given interpreter {given}")
+    return Found(str(Path(found).absolute()) if found else "", f"the given interpreter {given}")
 
 
 def _in_environment(root: Path) -> str:
