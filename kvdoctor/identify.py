@@ -19,11 +19,13 @@ from kvdoctor.identity import (
     as_wrapper,
     at_site,
     claimed,
+    files_of,
     frame_place,
     log_identity,
     said_by,
     shown_exception,
     squeezed,
+    was_seen_in,
     without_end,
     without_message,
     wrapper_alone,
@@ -32,6 +34,7 @@ from kvdoctor.intake.paste import Failure, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.owners import one_line, owner_of, package_of, short_name
 from kvdoctor.record import Identify, Record, Wrapper
+from kvdoctor.runningtext import FOUND, is_alone, is_comment, launches
 from kvdoctor.text.template import Hit
 
 PARTICULAR = 0.005  # by so much an entry that asks for more wins over a general one
@@ -97,7 +100,7 @@ class Identifier:
             if (
                 not failure.frames
                 and site is not None
-                and not _seen_in(claims[0].record, site.file)
+                and not was_seen_in(claims[0].record, site.file)
             ):
                 base = replace(base, place=None)  # another file that writes the same words
             return claimed(base, claims)
@@ -148,7 +151,7 @@ class Identifier:
 
     def _is_named(self, record: Record, other: Record) -> bool:
         """Whether the text names a file or a connector of ``record`` that ``other`` has not."""
-        files = _files(record) - _files(other)
+        files = files_of(record) - files_of(other)
         names = [one for one in record.connectors if one not in other.connectors]
         return any(
             line.log_file.rpartition("/")[2] in files or any(one in line.text for one in names)
@@ -348,16 +351,23 @@ class Identifier:
         """Messages of records that stand somewhere in text without any structure; with
         ``wrappers`` also lines that only say that something else failed."""
         seen: set[str] = set()
+        script = launches(self._paste.lines)
         for line in self._paste.lines:
             text = line.text.strip()
             if len(text) < STRONG_LITERALS or line.native or line.level:
                 continue  # too short to tell, or a log record that was judged as one
+            if script and is_comment(text[:1]):
+                continue  # what is to be started, and what somebody noted beside it
             for record, entry, hit in self._knowledge.claims(text, anywhere=True):
                 if record.id in seen or hit.literal_chars < STRONG_LITERALS or entry.any_frame:
                     continue
                 if entry.level and not entry.exception:
                     continue
+                front = text[: hit.start]
+                if script and is_comment(front):
+                    continue
                 seen.add(record.id)
+                alone = is_alone(front)
                 base = Identity(
                     key=("record", record.id),
                     exception=entry.exception,
@@ -367,8 +377,10 @@ class Identifier:
                     confidence=0.9,
                     tier=0,
                     form="prose",
+                    meaning="" if alone else FOUND,
                 )
-                claim = Claim(record, entry, hit, 0.9 if hit.complete else 0.8)
+                sure = 0.9 if hit.complete else 0.8
+                claim = Claim(record, entry, hit, sure if alone else UNSURE)
                 yield line.number, claimed(base, [claim])
             wrapper = self.wrapper(text) if wrappers else None
             if wrapper is not None and not wrapper.noise:
@@ -405,15 +417,6 @@ def _alike(one: str, other: str) -> bool:
     """Whether one wording is the other, or part of it: a record may say in words what is a hole."""
     shorter, longer = sorted((one, other), key=len)
     return one == other or (len(shorter) >= LEAST_CODE and shorter in longer)
-
-
-def _files(record: Record) -> set[str]:
-    """The names of the files in which a record was seen."""
-    return {seen.raised_in.partition(":")[0].rpartition("/")[2] for seen in record.seen_in}
-
-
-def _seen_in(record: Record, file: str) -> bool:
-    return any(seen.raised_in.partition(":")[0] == file for seen in record.seen_in)
 
 
 def _frame_key(failure: Failure) -> str:

@@ -64,6 +64,15 @@ class Claim:
     evidence: tuple[int, ...] = ()
 
 
+def files_of(record: Record) -> set[str]:
+    """The names of the files in which a record was seen."""
+    return {seen.raised_in.partition(":")[0].rpartition("/")[2] for seen in record.seen_in}
+
+
+def was_seen_in(record: Record, file: str) -> bool:
+    return any(seen.raised_in.partition(":")[0] == file for seen in record.seen_in)
+
+
 def frame_place(frame: Frame, releases: tuple[str, ...] = ()) -> Place:
     return Place(frame.module or frame.path, frame.function, frame.line, releases)
 

@@ -16,9 +16,11 @@ from kvdoctor.intake.paste import Line
 from kvdoctor.intake.physical import SPELLED_END, Around, physical, undamaged
 from kvdoctor.intake.pieces import Pieces, cut
 from kvdoctor.intake.prefixes import LEVELS, STANDARD, Head, content, split
+from kvdoctor.intake.requests import is_request, without_requests
 from kvdoctor.intake.wraps import rejoin
 
 LONG = 400  # columns that prefixes never fill
+FAILED = ("WARNING", "ERROR", "CRITICAL")
 MOST_PARTS = 20  # of one line on average, where a container runtime cuts lines
 
 _LEVELS = r"(?:ERROR|WARNING|INFO|DEBUG|CRITICAL)"
@@ -143,6 +145,8 @@ def _build(
             out.units.append(len(out.lines))
             for record in unwrap.records(value):
                 _add_unwrapped(out, numbers[at], record, Head(), known, 0)
+            for row in range(at, behind if is_request(value) else at):
+                _emit(out, numbers[row], shown[row], "", Head(), known)
             at = behind
             continue
         _add(out, numbers[at], shown[at], work[at], carried[at], known)
@@ -249,6 +253,8 @@ def _add_slow(
         head = split(part, known.learned, known.names)
         _inherit(head, base)
         rest = content(part, head)
+        if "{" in rest and head.level not in FAILED:
+            rest = without_requests(rest)
         if rest.endswith("\\n"):
             rest = rest[:-2]
         for line in _inner_lines(rest, head) or (None,):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from kvdoctor.data import dataclass
 from kvdoctor.intake.lazy import Lazy
+from kvdoctor.intake.requests import is_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def records(value: Any, depth: int = 0) -> list[Unwrapped]:
 
 
 def _record(value: Mapping[str, Any]) -> Unwrapped | None:
+    if is_request(value):
+        return None
     flat = _flat(value)
     message = _first_text(flat, MESSAGE_KEYS)
     trace = _first_text(flat, TRACE_KEYS)
@@ -176,7 +179,7 @@ def objects(lines: list[str]) -> dict[int, tuple[int, Any]]:
             continue
         behind = ends[nearest] + 1
         value = load_json("\n".join(lines[at:behind]).strip().rstrip(","))
-        if value is not None and records(value):
+        if value is not None and (is_request(value) or records(value)):
             found[at] = (behind, value)
     return found
 
