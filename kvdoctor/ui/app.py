@@ -23,7 +23,8 @@ from textual.widgets import ContentSwitcher, Static
 from kvdoctor.ui.actions import Actions
 from kvdoctor.ui.heading import Heading
 from kvdoctor.ui.keybar import KeyBar
-from kvdoctor.ui.keys import BACK, IN_FRONT, keys_of
+from kvdoctor.ui.keying import Keying
+from kvdoctor.ui.keys import IN_FRONT
 from kvdoctor.ui.offering import Offering
 from kvdoctor.ui.panes.base import Pane
 from kvdoctor.ui.panes.start import StartPane
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 QUIET_SECONDS = 0.15  # a paste may arrive in several pieces
 POLL_SECONDS = 0.05
-OFF_WHILE_ADDING = frozenset(
-    ("symptoms", "search", "history", "theme", "tour", "leave", "earlier", "later", "undo", "go")
-)
 
 
 class Pending(NamedTuple):
@@ -68,7 +66,7 @@ class Flow(Screen[object]):
             the_app(self.app).show_keys()
 
 
-class KvdoctorApp(Actions, Remembering, Offering, Touring, App[int]):
+class KvdoctorApp(Actions, Keying, Remembering, Offering, Touring, App[int]):
     """Paste to proven fix. ``pending`` inputs are read right after the first paint."""
 
     CSS_PATH = Path(__file__).with_name("app.tcss")
@@ -342,122 +340,19 @@ class KvdoctorApp(Actions, Remembering, Offering, Touring, App[int]):
             if one.title == "Screenshot":  # the palette sorts; of the others ours are better
                 yield one._replace(title="write a screenshot (SVG)")
 
+    def action_command_palette(self) -> None:
+        """The palette that a terminal of any height can take."""
+        from kvdoctor.ui.palette import Palette
+
+        if self.use_command_palette and not Palette.is_open(cast("App[object]", self)):
+            self.push_screen(Palette(id="--command-palette"))
+
     def say(self, text: str, wrong: bool = False) -> None:
         """A line for the user above the keys; it takes room at the bottom and hides nothing."""
         line = self.query_one("#message", Static)
         line.update(text)
         line.set_class(wrong, "-wrong")
         line.set_class(bool(text), "-shown")
-
-    def show_keys(self) -> None:
-        """The keys of this step that do something now."""
-        inside = bool(self._state is not None and self._state.past)
-        usable = tuple(
-            one
-            for one in keys_of(self.step, adding=self.adding, typing=self.typing)
-            if ((one == BACK and (inside or self.touring)) or self._usable(one.action))
-            and not (inside and one.action == "app.leave")
-        )
-        if self.touring:
-            usable = tuple(one._replace(word="leave") if one == BACK else one for one in usable)
-        self.query_one(KeyBar).show(usable)
-        self.refresh_bindings()
-
-    def on_descendant_focus(self) -> None:
-        """Other keys work in a field than outside it."""
-        if not isinstance(self.screen, ModalScreen):
-            self.show_keys()
-
-    def on_key(self, event: events.Key) -> None:
-        """A key of ours that does nothing here says why."""
-        if isinstance(self.screen, ModalScreen):
-            return
-        bound = self._bindings.key_to_bindings.get(event.key, [])
-        told = [one for one in bound if one.show]
-        if not told or any(self._usable(one.action) for one in bound):
-            return
-        from kvdoctor.ui.refusing import why_not
-
-        event.stop()
-        event.prevent_default()
-        name, parameters = _taken_apart(told[0].action)
-        self.say(why_not(self, name, parameters) or f"{told[0].description}: not here")
-
-    def _usable(self, action: str) -> bool:
-        if action.startswith("screen."):
-            return True
-        return bool(self.check_action(*_taken_apart(action)))
-
-    @property
-    def adding(self) -> bool:
-        """Whether the page waits for the other side's text."""
-        return self._adding_side and self.step == "start"
-
-    @property
-    def typing(self) -> bool:
-        """Whether a field has the focus, so that letters are typed."""
-        from textual.widgets import Input
-
-        return isinstance(self.screen_stack[0].focused, Input)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that make no sense in this step do nothing and are not shown."""
-        state, step = self._state, self.step
-        started = state is not None and (state.read is not None or state.visit.record is not None)
-        if action == "back" and self.touring:
-            return not isinstance(self.screen, ModalScreen)
-        if action == "back":
-            return not isinstance(self.screen, ModalScreen) and bool(state and state.past)
-        if action == "earlier":
-            return self.remember or bool(state and state.past)
-        if action == "later":
-            return self.remember or bool(state and state.future)
-        if action == "go":
-            return started and parameters[0] != step and self.has_step(str(parameters[0]))
-        if action == "take_piped":
-            return step == "start" and self.pipe is not None
-        if action == "take_offered":
-            return step == "start" and self.offered is not None
-        if self.adding and action in OFF_WHILE_ADDING:
-            return False
-        if action == "history":
-            return self.remember
-        if action in ("symptoms", "tour"):
-            return step == "start"
-        return self._check_result_action(action, step, started)
-
-    def _check_result_action(self, action: str, step: str, started: bool) -> bool:
-        fixes = self.shown.fixes if self.shown is not None else ()
-        if action in ("copy", "prove", "fix_detail"):
-            return step == "cause" and bool(fixes)
-        if action == "copy_command":
-            return step == "cause" and any(one.after for one in fixes)
-        if action == "pictures":
-            return step == "cause"
-        if action == "take_up":
-            return self.shown is not None and (step != "choose" or bool(self.shown.findings))
-        if action == "beside":
-            return self.shown is not None
-        if action in ("copy_note", "copy_menu"):
-            return step in ("cause", "values", "choose") and self.shown is not None
-        if action == "log":
-            return self.shown is not None and bool(self.shown.sources)
-        if action == "other_side":
-            return started and step != "start"
-        if action == "undo":
-            return bool(self._state and self._state.order)
-        return True
-
-    def has_step(self, step: str) -> bool:
-        """Whether there is something to show in a step."""
-        shown = self.shown
-        if shown is None:
-            return False
-        if step == "choose":
-            return bool(shown.findings)
-        if step == "values":
-            return shown.record is not None and bool(shown.record.inputs)
-        return shown.record is not None or bool(shown.next) or bool(shown.dangers)
 
     # -- input ----------------------------------------------------------------------------------
 
@@ -525,12 +420,6 @@ class KvdoctorApp(Actions, Remembering, Offering, Touring, App[int]):
             self.say("esc goes back; ctrl+q leaves from anywhere")
         else:
             self.exit(0)
-
-
-def _taken_apart(action: str) -> tuple[str, tuple[object, ...]]:
-    """Name and parameters of an action as Textual writes it."""
-    name, _, arguments = action.removeprefix("app.").partition("(")
-    return name, tuple(one.strip("'") for one in arguments.rstrip(")").split(",") if one)
 
 
 def the_app(app: object) -> KvdoctorApp:
