@@ -12,6 +12,7 @@ import yaml
 from fuzz.pipeline import shipped
 
 from kvdoctor.cli import main
+from kvdoctor.errors import InputError
 from kvdoctor.export import elasticsearch, loki, opentelemetry, runbooks, vector
 from kvdoctor.export.rules import Left, Rule, escaped, rules
 
@@ -195,3 +196,28 @@ def test_files_go_to_a_folder_and_wrong_usage_is_told(
     text = capsys.readouterr().out
     names = {one["labels"]["kvdoctor_record"] for one in yaml.safe_load(text)["groups"][0]["rules"]}
     assert names == {"nixl-block-size-not-multiple"}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("window", "5m]) > 0 or vector(1) #"),
+        ("window", "5x"),
+        ("by", "pod) or vector(1"),
+        ("selector", "not a selector"),
+        ("selector", '{app="a"} |= "x"'),
+        ("url", "javascript:alert(1)"),
+    ],
+)
+def test_what_loki_would_read_otherwise_is_refused(name: str, said: str) -> None:
+    with pytest.raises(InputError, match=f"--{name}"):
+        loki.render([], [], {name: said})
+    assert main(["export", "loki", f"--{name}", said]) == 2
+
+
+def test_selectors_ranges_and_labels_of_loki_are_taken() -> None:
+    wanted = {"selector": '{app="vllm", ns=~"a|b\\"c"}', "window": "1h30m", "by": "pod,node"}
+    text = loki.render(all_rules()[0][:1], [], {**wanted, "url": "https://h/x/#"})[loki.FILE]
+    (rule,) = yaml.safe_load(text)["groups"][0]["rules"]
+    assert rule["expr"].startswith(f"sum by (pod,node) (count_over_time({wanted['selector']} |= ")
+    assert "[1h30m]" in rule["expr"]

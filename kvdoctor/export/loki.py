@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
+from kvdoctor.errors import InputError
 from kvdoctor.export.rules import Left, Rule
 
 FILE = "kvdoctor-loki.yaml"
 SELECTOR = '{job=~".+"}'
 LEVELS = {"error": "critical", "danger": "critical", "warning": "warning", "notice": "info"}
 
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_STRING = r'(?:"(?:[^"\\\n]|\\[^\n])*"|`[^`]*`)'
+_MATCHER = rf"{_NAME}\s*(?:=~|!~|!=|=)\s*{_STRING}"
+_SELECTOR = re.compile(rf"\{{\s*{_MATCHER}(?:\s*,\s*{_MATCHER})*\s*,?\s*\}}")
+_LABELS = re.compile(rf"{_NAME}(?:\s*,\s*{_NAME})*")
+_WINDOW = re.compile(r"(?:[1-9][0-9]{0,8}(?:ms|[smhdwy]))+")
+_ADDRESS = re.compile(r"https?://[^\s\"'<>`{}\\/?#][^\s\"'<>`{}\\]*", re.IGNORECASE)
+
 
 def render(rules: Sequence[Rule], left: Sequence[Left], options: dict[str, str]) -> dict[str, str]:
     """One rules file; ``options``: selector, window, by (labels to keep), url (of the runbooks)."""
-    selector = options.get("selector") or SELECTOR
-    window = options.get("window") or "5m"
-    by = options.get("by") or "namespace, pod"
+    selector = _given(options, "selector", SELECTOR, _SELECTOR, 'like {app="vllm"}')
+    window = _given(options, "window", "5m", _WINDOW, "like 5m or 1h30m")
+    by = _given(options, "by", "namespace, pod", _LABELS, "names of labels with commas between")
+    url = _given(options, "url", "", _ADDRESS, "an address that starts with http:// or https://")
     lines = [*comments(left), "groups:", "  - name: kvdoctor", "    rules:"]
     for rule in rules:
         query = f"{selector} |= {quoted(rule.literal)} |~ {quoted(rule.regex)}"
@@ -33,11 +44,22 @@ def render(rules: Sequence[Rule], left: Sequence[Left], options: dict[str, str])
             f"          description: {text(rule.record.summary)}",
             f"          explain: {text('kvdoctor explain ' + rule.record.id)}",
         ]
-        if options.get("url"):
-            lines.append(f"          runbook_url: {text(options['url'] + rule.record.id)}")
+        if url:
+            lines.append(f"          runbook_url: {text(url + rule.record.id)}")
     if not rules:
         lines[-1] = "    rules: []"
     return {FILE: "\n".join(lines) + "\n"}
+
+
+def _given(
+    options: dict[str, str], name: str, usual: str, form: re.Pattern[str], remedy: str
+) -> str:
+    """One option, for it goes into the rules as it is; raises InputError when Loki would not take
+    it for what it is meant to be."""
+    said = (options.get(name) or "").strip()
+    if said and not form.fullmatch(said):
+        raise InputError(f"--{name} {said}: not of its form", remedy=remedy)
+    return said or usual
 
 
 def comments(left: Sequence[Left]) -> list[str]:
