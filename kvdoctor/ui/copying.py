@@ -20,6 +20,7 @@ from kvdoctor.show.commands import commands_of, commands_text, of_sides
 from kvdoctor.show.document import next_step
 from kvdoctor.ui.glyphs import glyphs_of
 from kvdoctor.ui.panes.base import FRONT, one_line, text
+from kvdoctor.ui.rows import Rows
 
 MOST_LINKS = 5
 NAMES = 22  # cells of the column of names
@@ -127,7 +128,7 @@ class CopyScreen(ModalScreen[Row | None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll(can_focus=False):
             yield Static(text("Copy what? Its letter, or enter. esc closes.", "bold"))
-            yield OptionList(id="copy-rows", markup=False)
+            yield Rows(id="copy-rows", markup=False)
 
     def on_mount(self) -> None:
         options = self.query_one("#copy-rows", OptionList)

@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from kvdoctor.history.entry import Entry
 from kvdoctor.history.keeper import Keeper
 from kvdoctor.ui.panes.base import FRONT, text
+from kvdoctor.ui.rows import Rows
 
 STATUS = {
     "cause": "cause found", "asks": "answers missing", "no_cause": "no cause fits",
@@ -45,7 +46,7 @@ class HistoryScreen(ModalScreen[int | None]):
         with Vertical():
             yield Input(placeholder="words of a title, an error, a file or a day")
             yield Static(KEYS, id="history-keys", markup=False)
-            yield OptionList(markup=False)
+            yield Rows(markup=False)
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()

@@ -51,7 +51,8 @@ def launch(options: argparse.Namespace) -> int:
 
         take(app, NAMED[options.theme or "light"])
     try:
-        return app.run() or 0
+        left = app.run()
+        return left if left is not None else app.return_code or 0  # 1 when the screen broke
     finally:
         app.close_history()
 

@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.ui.panes.base import FRONT, text
+from kvdoctor.ui.rows import Rows
 
 
 class SearchScreen(ModalScreen[str | None]):
@@ -38,7 +39,7 @@ class SearchScreen(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Input(placeholder="words of a message, a symptom, an id or a url", compact=True)
-            yield OptionList(markup=False)
+            yield Rows(markup=False)
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()

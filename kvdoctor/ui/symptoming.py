@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.symptoms import Question, Standing, walk
 from kvdoctor.ui.panes.base import FRONT, text
+from kvdoctor.ui.rows import Rows
 
 
 class SymptomScreen(ModalScreen[str | None]):
@@ -33,7 +34,7 @@ class SymptomScreen(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll(can_focus=False):
             yield Static("", id="symptom-text")
-            yield OptionList(id="symptom-answers", markup=False)
+            yield Rows(id="symptom-answers", markup=False)
 
     def on_mount(self) -> None:
         self.stand(self.standing)

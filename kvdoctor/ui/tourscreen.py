@@ -15,6 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from kvdoctor.ui.panes.base import FRONT, text
+from kvdoctor.ui.rows import Rows
 
 
 class Incident(NamedTuple):
@@ -57,7 +58,7 @@ class TourScreen(ModalScreen[Incident | None]):
         with VerticalScroll(can_focus=False):
             yield Static(text("Real failures, shortened. enter opens one, esc closes.", "bold"))
             yield Static(text("Nothing of the tour is kept in the history.\n", "dim"))
-            yield OptionList(id="tour-rows", markup=False)
+            yield Rows(id="tour-rows", markup=False)
 
     def on_mount(self) -> None:
         options = self.query_one("#tour-rows", OptionList)
