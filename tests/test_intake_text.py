@@ -81,7 +81,7 @@ def test_zstd_without_a_module_is_said_not_guessed() -> None:
 
 def test_a_bomb_is_cut_off() -> None:
     machine = zlib.compressobj(9, zlib.DEFLATED, 31)
-    block = b"A" * (1 << 20)
+    block = (b"A" * 63 + b"\n") * (1 << 14)
     packed = b"".join(machine.compress(block) for _ in range(80)) + machine.flush()
     decoded = decode(packed)
     assert len(decoded.text) == 32 << 20
@@ -112,9 +112,9 @@ def test_many_small_archives_in_one_file_are_read_in_time() -> None:
 
 def test_an_endless_line_is_cut_off() -> None:
     paste = read("ERROR 01-02 03:04:05 [a.py:1] " + "x" * 5_000_000 + "\nValueError: below")
-    assert len(paste.lines[0].shown) == 4_000_000
+    assert len(paste.lines[0].shown) < 1000
     assert paste.failures[0].number == 2
-    assert any("cut off" in note for note in paste.notes)
+    assert any("left out" in note for note in paste.notes)
 
 
 def test_what_is_shown_holds_no_control_character() -> None:

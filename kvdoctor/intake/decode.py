@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from kvdoctor.data import dataclass
 from kvdoctor.intake.lazy import Lazy
+from kvdoctor.intake.longlines import short_of_runs, with_gaps
 from kvdoctor.intake.pieces import cut
 
 TYPE_CHECKING = False
@@ -68,7 +69,7 @@ def decode(data: bytes | str) -> Decoded:
         size = sum(len(part.encode("utf-8", "surrogatepass")) for part in cut(data, "\n"))
         if len(data) > MAX_BYTES:
             data = _shortened(data.encode("utf-8", "replace"), notes).decode("utf-8", "replace")
-        parts = list(cut(data, "\n"))
+        parts = short_of_runs(data, "\n", notes)
     else:
         size, data = len(data), bytes(data)
         for _ in range(MAX_LAYERS):
@@ -79,7 +80,9 @@ def decode(data: bytes | str) -> Decoded:
         if len(data) > MAX_BYTES:
             data = _shortened(data, notes)
         parts = _characters(data, notes)
-    return Decoded(_plain(parts), size, tuple(notes))
+    parts = _plain(parts)
+    with_gaps(parts, notes)
+    return Decoded(parts, size, tuple(notes))
 
 
 def _shortened(data: bytes, notes: list[str]) -> bytes:
@@ -143,10 +146,11 @@ def _characters(data: bytes, notes: list[str]) -> list[str]:
     encoding = _encoding(data)
     if encoding != "utf-8":
         notes.append(f"read as {encoding}")
-        return list(cut(data.decode(encoding, "replace"), "\n"))
+        return short_of_runs(data.decode(encoding, "replace"), "\n", notes)
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
-    parts = [part.decode("utf-8", "surrogateescape") for part in cut(data, b"\n")]
+    short = short_of_runs(data, b"\n", notes)
+    parts = [part.decode("utf-8", "surrogateescape") for part in short]
     other = False
     for at, part in enumerate(parts):
         if not part.isascii() and _SURROGATE.search(part):

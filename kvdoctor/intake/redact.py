@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from kvdoctor.intake import broken
 from kvdoctor.intake.lazy import Lazy
+from kvdoctor.intake.longlines import closed
 from kvdoctor.intake.pieces import cut
 from kvdoctor.intake.secretforms import GROUPS, OVER_ROWS
 
@@ -76,7 +77,7 @@ class Redactor:
         for at in range(len(parts)):
             if at + 1 < len(parts):
                 parts[at : at + 2] = self._mended_seam(parts[at], parts[at + 1])
-            parts[at] = self._cleared(parts[at])
+            parts[at] = closed(self._cleared(parts[at]))
         return self.count
 
     def _cleared(self, text: str) -> str:
