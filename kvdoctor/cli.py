@@ -92,6 +92,8 @@ def _told(problem: str) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    if sys.stdout is None:
+        raise InputError("standard output is closed", remedy="give it somewhere to go: > FILE")
     if arguments in (["--version"], ["-V"]):
         print(f"kvdoctor {__version__}")
         return FOUND
@@ -120,6 +122,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 def handle(options: argparse.Namespace) -> int:
     """Run the command that the options name, with the config file's values for what is left."""
+    _refuse_contradictions(options)
     if options.command != "info":  # it tells what is wrong with the config file, and goes on
         from kvdoctor.settings import fill
 
@@ -135,6 +138,13 @@ def handle(options: argparse.Namespace) -> int:
         handler = import_module(MODULES[options.command]).run
     status: int = handler(options)
     return status
+
+
+def _refuse_contradictions(options: argparse.Namespace) -> None:
+    """Two forms asked for at once, of which one would be dropped without a word. What a config file
+    sets gives way and is no contradiction: it is not read yet."""
+    if options.command == "diagnose" and options.json and options.note:
+        raise InputError("--json and --note at once", remedy="leave one out, or run it twice")
 
 
 def _no_such(name: str) -> InputError:
@@ -182,6 +192,9 @@ def _diagnose(options: argparse.Namespace) -> int:
     knowledge = load_knowledge(options.knowledge)
     _files_taken_for_values(options)
     if options.symptom is not None:
+        if options.files or options.prefill or options.decode:
+            remedy = "leave one out: the tree asks for what no log shows"
+            raise InputError("--symptom reads no log", remedy=remedy)
         return _symptom(options, knowledge)
     answers = answers_of(options.sets)
     record_id = record_named(options.record, knowledge) if options.record else None

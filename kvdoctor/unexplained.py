@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+
 from kvdoctor.data import NamedTuple
 from kvdoctor.identify import BAD_LEVELS
 from kvdoctor.intake.paste import LogRecord, Paste
@@ -28,8 +30,7 @@ def unexplained(paste: Paste, knowledge: Knowledge) -> tuple[Unexplained, ...]:
     for record in paste.records:
         if record.level not in BAD_LEVELS or not record.message.strip():
             continue
-        place = f"{record.log_file}:{record.log_line}" if record.log_file else record.native.strip()
-        key = (place, "" if record.log_file else record.message[:40])
+        place, key = _place(record), call_of(record)
         known = found.get(key)
         if known is not None:
             found[key] = known._replace(times=known.times + 1)
@@ -37,6 +38,29 @@ def unexplained(paste: Paste, knowledge: Knowledge) -> tuple[Unexplained, ...]:
             text = " ".join(record.message.split())[:LONGEST]
             found[key] = Unexplained(paste.name, record.number, text, place, record.process)
     return tuple(found.values())
+
+
+def unexplained_records(
+    paste: Paste, knowledge: Knowledge, explained: Collection[int]
+) -> Iterator[LogRecord]:
+    """The error records of a text that are no noise, print no traceback and do not stand at one of
+    the lines ``explained``."""
+    for record in paste.records:
+        if record.level in BAD_LEVELS and record.failure is None and record.message.strip():
+            inside = range(record.number, record.last + 1)
+            if not any(number in explained for number in inside) and not _is_noise(
+                record, knowledge
+            ):
+                yield record
+
+
+def call_of(record: LogRecord) -> tuple[str, str]:
+    """What records of one log call share: the place that it names, else how the message begins."""
+    return _place(record), "" if record.log_file else record.message[:40]
+
+
+def _place(record: LogRecord) -> str:
+    return f"{record.log_file}:{record.log_line}" if record.log_file else record.native.strip()
 
 
 def _is_noise(record: LogRecord, knowledge: Knowledge) -> bool:

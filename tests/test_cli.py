@@ -155,17 +155,17 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert done.stderr == ""
 
 
-def test_closed_standard_output_is_no_crash(
+def test_closed_standard_output_is_an_error_and_no_crash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME"):  # the home may be read-only
         monkeypatch.setenv(name, str(tmp_path / name))
-    script = f"{sys.executable} -m kvdoctor diagnose '{LOG}' >&-"
-    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=120)
-    assert done.stderr == ""
-    script = f"{sys.executable} -m kvdoctor '{LOG}' >&-"
-    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=120)
-    assert done.stderr == ""
+    for words in (f"diagnose '{LOG}'", f"'{LOG}'", "--version"):
+        script = f"{sys.executable} -m kvdoctor {words} >&-"
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 2
+        assert done.stderr.startswith("kvdoctor: standard output is closed")
+        assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
@@ -342,3 +342,17 @@ def test_a_healthy_log_and_an_empty_file_name_the_next_step(tmp_path: Path) -> N
     assert "walk the symptoms" in run("diagnose", HEALTHY).stdout
     (tmp_path / "empty.log").touch()
     assert "this file is empty" in run("diagnose", str(tmp_path / "empty.log")).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["diagnose", "LOG", "--json", "--note", "markdown"], "--json and --note"),
+        (["diagnose", "LOG", "--symptom"], "--symptom reads no log"),
+        (["diagnose", "--symptom", "LOG"], "--symptom reads no log"),
+    ],
+)
+def test_what_would_be_dropped_without_a_word_is_refused(arguments: list[str], told: str) -> None:
+    done = run(*(LOG if one == "LOG" else one for one in arguments))
+    assert done.returncode == 2
+    assert told in done.stderr

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from kvdoctor.cli import main
-from kvdoctor.history import keeper
+from kvdoctor.errors import InputError
+from kvdoctor.history import keeper, switched_off
 from kvdoctor.history.entry import KEPT_HEAD, KEPT_TAIL, HistoryError, Outcome, Place, pack, unpack
 from kvdoctor.history.store import Store
 
@@ -256,3 +257,15 @@ def test_wrong_usage_is_told_with_a_remedy(
 ) -> None:
     assert main(["history", *words]) == 2
     assert capsys.readouterr().err.startswith("kvdoctor: history ") or words[0] == "list"
+
+
+@pytest.mark.parametrize(("said", "off"), [("off", True), ("0", True), ("on", False), ("", False)])
+def test_the_variable_says_on_or_off(said: str, off: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KVDOCTOR_HISTORY", said)
+    assert bool(switched_off()) is off
+
+
+def test_a_variable_that_says_neither_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KVDOCTOR_HISTORY", "maybe")
+    with pytest.raises(InputError, match="neither on nor off"):
+        switched_off()

@@ -8,6 +8,7 @@ import json
 import lzma
 import pickle
 import random
+import shlex
 import time
 from functools import lru_cache
 from pathlib import Path
@@ -196,6 +197,58 @@ def test_a_row_opens_as_the_ordinary_report(
 def test_a_path_that_names_nothing_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scan", "no-such-file-here"]) == 2
     assert "no such file" in capsys.readouterr().err
+
+
+def error(number: int) -> bytes:
+    return (
+        b"(EngineCore pid=9) ERROR 11-30 12:00:%02d [house_patch.py:12] store %d answered late\n"
+        % (number % 60, number)
+    )
+
+
+def test_errors_that_nothing_explains_are_counted_last_by_the_place_that_logs_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "patched.log"
+    quiet = b"(EngineCore pid=9) INFO 11-30 12:00:00 [core.py:4] ready\n"
+    rows = [error(number) + quiet * 30 for number in range(3000)]
+    log.write_bytes(b"".join(rows) + FAILURE.read_bytes())
+    fast = scan_file(str(log), shipped(), piece=64_000)
+    assert findings(fast) == findings(scan_file(str(log), shipped(), thorough=True))
+    last = merge([fast]).rows[-1]
+    assert (last.role, last.record, last.count, last.first.line) == ("unexplained", None, 3000, 1)
+    assert main(["scan", str(log)]) == 0
+    shown = capsys.readouterr().out
+    assert "3000x  store 0 answered late  [house_patch.py:12]" in shown
+    assert shown.index(RECORD) < shown.index("Errors that nothing here explains")
+
+
+def test_what_is_no_log_is_left_in_its_folder_and_read_when_it_is_named(tmp_path: Path) -> None:
+    for name in ("a.log", "b.yaml", "c.PY", "d", "pod.log.1"):
+        (tmp_path / name).write_bytes(FAILURE.read_bytes())
+    read = [Path(one.file).name for one in scan([str(tmp_path)], shipped()).files]
+    assert read == ["a.log", "d", "pod.log.1"]
+    (named,) = scan([str(tmp_path / "b.yaml")], shipped()).files
+    assert named.rows
+
+
+def test_the_hint_repeats_what_limits_the_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "two words.log"
+    log.write_bytes(FAILURE.read_bytes())
+    words = ["--since", "11-30 00:00", "--until", "12-25", "--thorough"]
+    assert main(["scan", str(log), *words]) == 0
+    hint = next(one for one in capsys.readouterr().out.splitlines() if one.startswith("Open one"))
+    again = shlex.split(hint.removeprefix("Open one: kvdoctor scan ").partition(" --open")[0])
+    assert again == [str(log), *words]
+    assert main(["scan", *again, "--open", "1"]) == 0
+    assert "--block-size 128" in capsys.readouterr().out
+
+
+def test_a_number_of_rows_below_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scan", str(FAILURE), "--top", "-5"]) == 2
+    assert "--top -5: below 0" in capsys.readouterr().err
 
 
 def test_a_file_that_is_cut_into_parts_gives_what_it_gives_whole(tmp_path: Path) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from kvdoctor.load import load
 from kvdoctor.scan.follow import follow
@@ -68,3 +71,37 @@ def test_a_truncated_file_is_followed_from_its_new_beginning(tmp_path: Path) -> 
 
     follow(str(log), load(private=False), told.append, until=steps(truncate, lambda: None))
     assert any("nixl-block-size-not-multiple" in line for line in told)
+
+
+def test_a_traceback_that_is_still_being_written_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kvdoctor.scan.follow.QUIET", 0.0)
+    text = FAILURE.read_bytes()
+    end = text.index(b"AssertionError: Local block size")
+    cut = text.rindex(b"\n", 0, end) + 1
+    log = tmp_path / "vllm.log"
+    log.write_bytes(text[:cut])
+    told: list[str] = []
+
+    def write_the_end() -> None:
+        assert not [line for line in told if "cut off" in line]
+        with log.open("ab") as stream:
+            stream.write(text[cut:])
+
+    nothing = lambda: None  # noqa: E731
+    ends = steps(nothing, nothing, write_the_end, nothing)
+    follow(str(log), load(private=False), told.append, until=ends)
+    assert any("nixl-block-size-not-multiple" in line for line in told)
+    assert not [line for line in told if "cut off" in line]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_named_pipe_is_followed_to_its_end(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(FAILURE.read_bytes()), daemon=True)
+    writer.start()
+    done = subprocess.run([*SCAN, str(pipe), "--follow"], capture_output=True, timeout=60)
+    assert done.returncode == 0
+    assert b"nixl-block-size-not-multiple" in done.stdout

@@ -58,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("nothing to scan", remedy="give a FILE, a folder, or pipe a log in")
     if options.out and options.row is None:
         raise InputError("--out needs --open N")
+    if options.top < 0:
+        raise InputError(f"--top {options.top}: below 0", remedy="give a number of rows")
     knowledge = load_knowledge(options.knowledge)
     if options.follow or (paths == ["-"] and is_terminal(sys.stdout) and not options.json):
         return _follow(options, paths, knowledge)
@@ -85,8 +87,21 @@ def run(options: argparse.Namespace) -> int:
     else:
         from kvdoctor.scan.show import result_text
 
-        print(result_text(found, options.top, paths))
+        print(result_text(found, options.top, _again(options, paths)))
     return UNREADABLE if any(one.unread for one in found.files) else FOUND
+
+
+def _again(options: argparse.Namespace, paths: list[str]) -> str:
+    """The words after ``kvdoctor scan`` that make the same rows."""
+    import shlex
+
+    words = list(paths)
+    for name in ("since", "until"):
+        if getattr(options, name):
+            words += [f"--{name}", getattr(options, name)]
+    for folder in options.knowledge:
+        words += ["--knowledge", folder]
+    return shlex.join(words + (["--thorough"] if options.thorough else []))
 
 
 def _follow(options: argparse.Namespace, paths: list[str], knowledge: Knowledge) -> int:
@@ -94,7 +109,7 @@ def _follow(options: argparse.Namespace, paths: list[str], knowledge: Knowledge)
 
     if len(paths) > 1:
         raise InputError("--follow takes one file or -", remedy="start one for each file")
-    if paths != ["-"] and not Path(paths[0]).is_file():
+    if paths != ["-"] and not (Path(paths[0]).is_file() or Path(paths[0]).is_fifo()):
         raise InputError("no such file", file=paths[0])
     try:
         follow(
@@ -126,8 +141,10 @@ def _open(options: argparse.Namespace, found: ScanResult, knowledge: Knowledge) 
             raise InputError(f"not written: {error.strerror}", file=options.out) from error
         print(f"{options.out}: open it with kvdoctor {options.out}")
         return FOUND
-    shown = opened(head, excerpt, f"{row.first.file}:{row.first.line}", knowledge,
-                   (row.record or "", row.message))  # fmt: skip
+    name = row.first.file
+    if head.find(excerpt[:1000]) < 0:  # then lines are counted anew
+        name = f"{name} (its head, and lines around {row.first.line})"
+    shown = opened(head, excerpt, name, knowledge, (row.record or "", row.message))
     if options.json:
         from kvdoctor.show.document import document
 

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import IO, Any, cast
 
 from kvdoctor.errors import InputError
+from kvdoctor.scan.inputs import may_be_log
 from kvdoctor.scan.result import Partial
 
 EXTRA = 'pip install "kvdoctor[ray]"'
@@ -119,7 +120,8 @@ def _listed(name: str) -> list[str]:
     if about.type != fs.FileType.Directory:
         raise InputError("no such object or folder", file=name)
     inside = store.get_file_info(fs.FileSelector(path, recursive=True))
-    return sorted(head + one.path for one in inside if one.type == fs.FileType.File)
+    files = (one.path for one in inside if one.type == fs.FileType.File)
+    return sorted(head + path for path in files if may_be_log(path))
 
 
 def _opened(name: str) -> IO[bytes]:

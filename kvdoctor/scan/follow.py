@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 import time
@@ -20,6 +21,8 @@ from kvdoctor.scan.tally import Key, Kind
 
 WAIT = 0.25  # seconds between two looks at a file
 QUIET = 1.0  # seconds without a line after which what waits is read
+UNFINISHED_QUIET = 15.0  # the same where the last line is a traceback's frame: more must come
+_FRAME = re.compile(rb"(?:^|[\])|] ?|: )(?: {2,}\S|Traceback \(most recent call last\):\s*$)")
 PER_MINUTE = 30  # lines that are told
 BLOCK = 1 << 20
 
@@ -66,7 +69,12 @@ def follow(
     scan = LogScan(knowledge, name, compiled=compiled, told=told)
     waiting = b""
     last = time.monotonic()
-    source = _piped() if name == "-" else _growing(name, until)
+    patience = QUIET
+    source = _growing(name, until)
+    if name == "-":
+        source = _piped(sys.stdin.fileno())
+    elif Path(name).is_fifo():
+        source = _piped(os.open(name, os.O_RDONLY))
     for block in source:
         now = time.monotonic()
         if block:
@@ -74,10 +82,11 @@ def follow(
             end = block.rfind(b"\n") + 1
             if end:
                 text, waiting = waiting + block[:end], block[end:]
+                patience = UNFINISHED_QUIET if _is_unfinished(text) else QUIET
                 scan.feed(text, last=len(block) < BLOCK // 2 and not _ends_in_trouble(text))
             elif len(waiting) < MAX_LINE:
                 waiting += block
-        elif now - last >= QUIET:
+        elif now - last >= patience:
             scan.feed(b"", last=True)
             last = now
     scan.feed(waiting + b"\n" if waiting else b"", last=True)
@@ -94,9 +103,14 @@ def _ends_in_trouble(text: bytes) -> bool:
     return any(fails(line) or is_bad(line) for line in tail)
 
 
-def _piped() -> Iterator[bytes]:
-    """What comes through standard input; b"" while nothing does (not on Windows)."""
-    number = sys.stdin.fileno()
+def _is_unfinished(text: bytes) -> bool:
+    """Whether the last line is inside a traceback: its error has not been written yet."""
+    last = text.rstrip().rpartition(b"\n")[2]
+    return _FRAME.search(last[:4000]) is not None
+
+
+def _piped(number: int) -> Iterator[bytes]:
+    """What comes through a pipe; b"" while nothing does (not on Windows)."""
     while True:
         if os.name == "posix" and not select.select([number], [], [], QUIET)[0]:
             yield b""

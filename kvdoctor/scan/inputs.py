@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from io import BufferedReader
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, Any
 
 from kvdoctor.data import dataclass, field
@@ -19,6 +19,10 @@ PIECE = 512 << 10  # bytes read at once: small enough for the cache of a core, a
 MAX_LINE = 1 << 20  # bytes of one line
 KEPT_LINE = 64 << 10  # of a longer one
 SHORTENED = "ended before its end: truncated while it was read"
+NO_LOGS = frozenset(  # endings of what lies beside logs in a folder; read when it is named
+    (".yaml", ".yml", ".toml", ".ini", ".cfg", ".md", ".rst", ".html", ".css", ".js", ".svg",
+     ".png", ".jpg", ".pdf", ".py", ".pyc", ".sh", ".db", ".sqlite", ".whl", ".safetensors")
+)  # fmt: skip
 _MAGIC = {
     b"\x1f\x8b\x08": "gzip",
     b"BZh": "bz2",
@@ -36,8 +40,13 @@ class Progress:
     notes: list[str] = field(default_factory=list)
 
 
+def may_be_log(name: str) -> bool:
+    """Whether a file of this name, found in a folder, is worth reading."""
+    return PurePath(name).suffix.lower() not in NO_LOGS
+
+
 def expand(paths: Sequence[str]) -> list[str]:
-    """The files that ``paths`` name: folders with all that is in them, globs, "-".
+    """The files that ``paths`` name: folders with all that may be a log, globs, "-".
 
     Raises InputError for a name that names nothing."""
     found: dict[str, None] = {}
@@ -45,7 +54,9 @@ def expand(paths: Sequence[str]) -> list[str]:
         if name == "-" or Path(name).is_file():
             found[name] = None
         elif Path(name).is_dir():
-            inside = sorted(str(one) for one in Path(name).rglob("*") if one.is_file())
+            inside = sorted(
+                str(one) for one in Path(name).rglob("*") if may_be_log(one.name) and one.is_file()
+            )
             found.update(dict.fromkeys(inside))
         else:
             matched = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 (a whole pattern)

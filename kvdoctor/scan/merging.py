@@ -8,7 +8,7 @@ from kvdoctor.data import replace
 from kvdoctor.scan.result import Partial, Row, ScanResult
 from kvdoctor.scan.times import comparable
 
-_ROLES = ("root_cause", "also", "consequence")
+_ROLES = ("root_cause", "also", "consequence", "unexplained")
 
 
 def merge(partials: Iterable[Partial], *, thorough: bool = False) -> ScanResult:

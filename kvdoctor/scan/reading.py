@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from kvdoctor.data import NamedTuple, replace
 from kvdoctor.identify import Identifier
+from kvdoctor.identity import Identity
 from kvdoctor.intake import read
 from kvdoctor.intake.paste import LogRecord, Paste, Release
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Trouble, occurrences
+from kvdoctor.unexplained import LONGEST, call_of, unexplained_records
 
+UNEXPLAINED = 5  # tier of an error that nothing explains
 MAX_CONTEXT = 64  # earlier lines that are kept because a record asks for them
 
 
@@ -72,7 +75,22 @@ class Reader:
         self._keep(paste)
         known = replace(paste, records=(*self.context, *paste.records))
         found = occurrences(paste, Identifier(self.knowledge, known))
+        found += self._unexplained(paste, {number for one in found for number in _lines_of(one)})
         return [Seen(t, max(0, t.number - shift), t.process, t.pod, t.time) for t in found]
+
+    def _unexplained(self, paste: Paste, explained: set[int]) -> list[Trouble]:
+        """Errors that nothing in the knowledge explains: told, last of all."""
+        return [
+            Trouble(
+                Identity(
+                    ("unexplained", *call_of(one)), "", one.message, "log", "", 0.0, UNEXPLAINED,
+                    title=" ".join(one.message.split())[:LONGEST],
+                ),
+                one.number, one.last, one.process, one.pid, one.pod, one.time,
+                evidence=(one.number,),
+            )
+            for one in unexplained_records(paste, self.knowledge, explained)
+        ]  # fmt: skip
 
     def _keep(self, paste: Paste) -> None:
         """Records that others are recognised by, kept for the stretches that follow."""
@@ -83,3 +101,7 @@ class Reader:
                         self.context.append(replace(record, number=0))
                         del self.context[:-MAX_CONTEXT]
                     break
+
+
+def _lines_of(trouble: Trouble) -> range:
+    return range(trouble.number, max(trouble.number, trouble.last) + 1)

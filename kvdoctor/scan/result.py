@@ -31,8 +31,8 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One kind of trouble. ``role``: root_cause, consequence or also; ``severity``: error,
-    warning, danger, notice, or "" for a trouble without a record."""
+    """One kind of trouble. ``role``: root_cause, consequence, also or unexplained; ``severity``:
+    error, warning, danger, notice, or "" for a trouble without a record."""
 
     key: tuple[str, ...]
     record: str | None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kvdoctor.scan.result import Row, ScanResult
 from kvdoctor.terminal import clean
 
@@ -11,12 +9,14 @@ _HEADS = {
     "root_cause": "Root causes",
     "also": "Warnings and dangers",
     "consequence": "Consequences of them",
+    "unexplained": "Errors that nothing here explains (other code than vLLM's own, or a patch)",
 }
 MAX_NAMED = 4  # processes, files and notes that are named one by one
 
 
-def result_text(found: ScanResult, top: int = 0, named: Sequence[str] = ()) -> str:
-    """The whole answer. ``top``: rows that are shown, 0 for all; ``named``: the paths as given."""
+def result_text(found: ScanResult, top: int = 0, again: str = "") -> str:
+    """The whole answer. ``top``: rows that are shown, 0 for all; ``again``: the words that make
+    the same scan, for the shell."""
     lines: list[str] = []
     size = sum(one.bytes for one in found.files)
     total = sum(one.lines for one in found.files)
@@ -38,13 +38,14 @@ def result_text(found: ScanResult, top: int = 0, named: Sequence[str] = ()) -> s
     if len(shown) < len(found.rows):
         lines += ["", f"{len(found.rows) - len(shown)} more rows: leave --top out"]
     lines += _began(found)
-    paths = " ".join(named)
-    lines += ["", f"Open one: kvdoctor scan {_safe(paths)} --open N (--out FILE keeps its lines)"]
+    lines += ["", f"Open one: kvdoctor scan {_safe(again)} --open N (--out FILE keeps its lines)"]
     return "\n".join(lines)
 
 
 def _row(number: int, row: Row) -> list[str]:
     name = row.record or (f"no record; {row.owner}" if row.owner else "no record")
+    if row.role == "unexplained":
+        name = row.key[1] or "no place"
     lines = [f"{number:3}  {row.count}x  {_safe(row.title, 110)}  [{name}]"]
     if row.message and row.message != row.title:
         shown = f"{row.exception}: {row.message}" if row.exception else row.message

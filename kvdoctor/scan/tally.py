@@ -9,6 +9,7 @@ from kvdoctor.intake import read
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Trouble, adopt_frameless
 from kvdoctor.report import Source, read_sources
+from kvdoctor.scan.reading import UNEXPLAINED
 from kvdoctor.scan.result import Began, Partial, Row, Spot, Where
 
 MAX_KINDS = 2000
@@ -154,7 +155,7 @@ class Tally:
             identity.message[:2000], identity.template, identity.kind, identity.owner,
             record.severity if record else "", "consequence" if best.is_wrapper else "root_cause",
             identity.confidence, identity.tier,
-            f"{place.file}:{place.function}:{place.line}" if place else "",
+            ":".join(filter(None, (place.file, place.function, str(place.line)))) if place else "",
             max(1, sum(one.count for one in where) - sum(kind.quoted for kind in kinds)),
             first, last, where, identity.form, begin.excerpt.decode("utf-8", "replace"),
         )  # fmt: skip
@@ -185,6 +186,8 @@ def _with_roles(rows: list[Row], knowledge: Knowledge) -> list[Row]:
         led = row.record and any(knowledge.leads_to(one, row.record) for one in records if one)
         if led:
             row = replace(row, role="consequence")
+        elif row.tier == UNEXPLAINED:
+            row = replace(row, role="unexplained")
         elif row.role != "consequence" and row.tier > 1:
             row = replace(row, role="also")
         made.append(row)
