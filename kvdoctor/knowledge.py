@@ -163,7 +163,7 @@ class Knowledge:
         for entry in self._by_frame.get(frame, ()):
             yield self.records[entry.record], entry.identify
 
-    def fits(self, template: str, message: str) -> Hit | None:
+    def fits(self, template: str, message: str | Skeleton) -> Hit | None:
         """``message`` matched against one template."""
         return _pattern(template, ()).match(message)
 

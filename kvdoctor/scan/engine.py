@@ -93,10 +93,11 @@ class LogScan:
         self.reader.begin_behind(self._begin(first))
         self.reader.mixed = 0 < first.count(b"\r\n") < first.count(b"\n")
 
-    def begin_as(self, other: LogScan) -> None:
-        """Start in the middle of the file that ``other`` began, without reading its head anew."""
+    def begin_as(self, other: LogScan, *, behind: bool) -> None:
+        """Start in the file that ``other`` began, without reading its head anew; ``behind``: in the
+        middle of it."""
         self.head, self.notes = other.head, list(other.notes)
-        self.reader, self.picker = other.reader.fresh(), other.picker
+        self.reader, self.picker = other.reader.fresh(behind=behind), other.picker
 
     def forget(self) -> None:
         """Leave out all that serves further reading: what stays can be pickled and absorbed."""

@@ -159,10 +159,7 @@ class _Work:
     def _part(self, task: Task, begun: LogScan, settings: Mapping[str, Any], say: Say) -> LogScan:
         """One part of a file, read with what the file's beginning tells."""
         scan = LogScan(self.knowledge, task.name, **settings)
-        if task.start:
-            scan.begin_as(begun)
-        else:
-            scan.picker = begun.picker
+        scan.begin_as(begun, behind=task.start > 0)
         progress = Progress()
         try:
             for piece in pieces_between(task.name, task.start, task.end, progress):

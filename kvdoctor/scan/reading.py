@@ -9,6 +9,7 @@ from kvdoctor.intake import read
 from kvdoctor.intake.paste import LogRecord, Paste, Release
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Trouble, occurrences
+from kvdoctor.text.template import Skeleton
 from kvdoctor.unexplained import LONGEST, call_of, unexplained_records
 
 UNEXPLAINED = 5  # tier of an error that nothing explains
@@ -55,11 +56,12 @@ class Reader:
         self._keep(paste)
         self._learned = (self.release, tuple(self.context))
 
-    def fresh(self) -> Reader:
-        """One that knows what the file's beginning tells, and nothing of what was read since."""
+    def fresh(self, *, behind: bool) -> Reader:
+        """One that knows what the file's beginning tells, and nothing of what was read since.
+        ``behind``: it goes on behind the beginning, else it starts there."""
         made = Reader(self.knowledge, self.name)
-        made._learned, made.mixed = self._learned, self.mixed
-        made.release, made.context = self._learned[0], list(self._learned[1])
+        made._learned, made.mixed = self._learned, self.mixed and behind
+        made.release, made.context = self._learned[0], list(self._learned[1]) if behind else []
         return made
 
     def read(self, text: bytes) -> list[Seen]:
@@ -95,8 +97,9 @@ class Reader:
     def _keep(self, paste: Paste) -> None:
         """Records that others are recognised by, kept for the stretches that follow."""
         for record in paste.records:
+            text = Skeleton(record.message)
             for wanted in self.before:
-                if self.knowledge.fits(wanted, record.message):
+                if self.knowledge.fits(wanted, text):
                     if all(one.message != record.message for one in self.context):
                         self.context.append(replace(record, number=0))
                         del self.context[:-MAX_CONTEXT]

@@ -5,17 +5,20 @@
 Makes logs out of the real ones in tests/cases: an ordinary one, and one in which half of the lines
 are warnings. Prints CPU seconds and MB a second of ``kvdoctor scan`` and of
 ``rg -j1 -c -F -f LITERALS``, their ratio, the peak memory, the gain by two processes, and what
-ten times as many templates cost. Both run on one core where ``taskset`` exists.
+ten times as many templates cost. Both run on one core where ``taskset`` exists. Scan something once
+before, so that the modules are compiled as in an installed program.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import re
 import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -68,15 +71,13 @@ def make_log(place: Path, size: int, *, warnings: bool) -> None:
                 stream.write(failure)
 
 
-def measured(command: list[str], *, pinned: bool = True) -> tuple[float, float]:
-    """CPU and wall seconds of a command and its children."""
-    place = ["taskset", "-c", "0"] if pinned and shutil.which("taskset") else []
+def measured(command: list[str]) -> float:
+    """CPU seconds of a command and its children, on one core."""
+    place = ["taskset", "-c", "0"] if shutil.which("taskset") else []
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    begun = time.monotonic()
     subprocess.run([*place, *command], stdout=subprocess.DEVNULL, check=False)
-    wall = time.monotonic() - begun
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def peak(command: list[str]) -> float:
@@ -90,29 +91,51 @@ def peak(command: list[str]) -> float:
 def compare(name: str, log: Path, words: Path) -> None:
     ours = [sys.executable, "-c", "from kvdoctor.cli import main; main()", "scan", str(log)]
     size = log.stat().st_size / 1e6
-    cpu = min(measured(ours)[0] for _ in range(3))
+    cpu = min(measured(ours) for _ in range(3))
     print(f"{name}: {size:.0f} MB; kvdoctor scan {cpu:.2f} s CPU, {size / cpu:.0f} MB/s", end="")
     if shutil.which("rg"):
-        theirs = min(
-            measured(["rg", "-j1", "-c", "-F", "-f", str(words), str(log)])[0] for _ in "ab"
-        )
+        theirs = min(measured(["rg", "-j1", "-c", "-F", "-f", str(words), str(log)]) for _ in "ab")
         print(f"; rg {theirs:.2f} s, {size / theirs:.0f} MB/s; {theirs / cpu:.1f} x rg", end="")
     print(f"; peak {peak(ours):.0f} MB")
 
 
 def two_processes(log: Path) -> None:
-    """Wall and CPU time of one file with one process and with two, each the best of three. Means
-    something only where two cores have nothing else to do; CPU time shows what sharing costs."""
-    base = [sys.executable, "-c", "from kvdoctor.cli import main; main()", "scan", str(log)]
-    best = {}
-    for _ in range(3):
-        for jobs in ("1", "2"):
-            taken = measured([*base, "--jobs", jobs], pinned=False)
-            known = best.get(jobs, taken)
-            best[jobs] = (min(known[0], taken[0]), min(known[1], taken[1]))
-    (one, wall), (two, shared) = best["1"], best["2"]
-    print(f"{log.name}: {wall:.2f} s with one process, {shared:.2f} s with two, "
-          f"{wall / shared:.2f} x; {one:.2f} s and {two:.2f} s CPU")  # fmt: skip
+    """One file with one process and with two, and its halves by two scans that know nothing of
+    each other: what two cores of this machine can gain at most. Medians of five rounds; they mean
+    something only where two cores have nothing else to do."""
+    base = [sys.executable, "-c", "from kvdoctor.cli import main; main()", "scan"]
+    halves = _halves(log)
+    gains, most = [], []
+    for _ in range(5):
+        alone = _wall([[*base, str(log)]])
+        gains.append(alone / _wall([[*base, str(log), "--jobs", "2"]]))
+        most.append(alone / _wall([[*base, str(half)] for half in halves]))
+    for half in halves:
+        half.unlink()
+    gain, limit = statistics.median(gains), statistics.median(most)
+    print(f"{log.name}: {gain:.2f} x with two processes ({min(gains):.2f} to {max(gains):.2f}); "
+          f"two separate scans of its halves {limit:.2f} x")  # fmt: skip
+
+
+def _halves(log: Path) -> list[Path]:
+    """The log cut in two at a line, beside it."""
+    made = [log.with_name(f"{log.name}.{number}") for number in (1, 2)]
+    with log.open("rb") as stream, made[0].open("wb") as first, made[1].open("wb") as second:
+        left = log.stat().st_size // 2
+        while left > 0:
+            left -= first.write(stream.read(min(left, 1 << 20)))
+        first.write(stream.readline())
+        shutil.copyfileobj(stream, second, 1 << 20)
+    return made
+
+
+def _wall(commands: list[list[str]]) -> float:
+    """Seconds until commands that were started together have ended."""
+    begun = time.monotonic()
+    running = [subprocess.Popen(one, stdout=subprocess.DEVNULL) for one in commands]
+    for one in running:
+        one.wait()
+    return time.monotonic() - begun
 
 
 def ten_times(log: Path) -> None:
@@ -141,6 +164,7 @@ def main() -> int:
     parser.add_argument("--size", type=int, default=200, help="MB of each log")
     parser.add_argument("--keep", help="folder of the logs (default: a temporary one)")
     options = parser.parse_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program is compiled
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(options.keep or temporary)
         folder.mkdir(exist_ok=True)
