@@ -17,8 +17,8 @@ def add(commands: Commands) -> None:
         "mcp",
         help="serve match, ask_next, explain, search and prove over MCP (stdio)",
         epilog='Needs the extra: pip install "kvdoctor[mcp]". No tool reads a file that a '
-        "caller names or changes one; prove says what it would run. With --run-proofs it starts the "
-        "vLLM that is installed here.",
+        "caller names or changes one; prove says what it would run. With --run-proofs it starts "
+        "the vLLM that is installed here.",
     )
     mcp.add_argument(
         "--run-proofs",
