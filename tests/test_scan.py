@@ -124,6 +124,17 @@ def test_a_packed_log_is_read(name: str, pack: object, tmp_path: Path) -> None:
     assert scan([str(log)], shipped()).rows[0].record == RECORD
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_log_in_two_or_four_bytes_a_character_is_read(encoding: str, tmp_path: Path) -> None:
+    log = tmp_path / "windows.log"
+    log.write_bytes(FAILURE.read_bytes().decode().encode(encoding))
+    rows = scan([str(log)], shipped()).rows
+    plain = scan([str(FAILURE)], shipped()).rows
+    assert [(one.record, one.count, one.first.line) for one in rows] == [
+        (one.record, one.count, one.first.line) for one in plain
+    ]
+
+
 def test_a_packed_log_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     log = tmp_path / "cut.gz"
     log.write_bytes(gzip.compress(FAILURE.read_bytes() * 40)[:-200])

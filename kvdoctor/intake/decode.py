@@ -143,7 +143,7 @@ def _may_hold_bare_colour(text: str) -> bool:
 
 
 def _characters(data: bytes, notes: list[str]) -> list[str]:
-    encoding = _encoding(data)
+    encoding = encoding_of(data)
     if encoding != "utf-8":
         notes.append(f"read as {encoding}")
         return short_of_runs(data.decode(encoding, "replace"), "\n", notes)
@@ -165,7 +165,8 @@ def _windows() -> dict[int, str]:
     return {0xDC00 + one: bytes([one]).decode("cp1252", "replace") for one in range(0x80, 0x100)}
 
 
-def _encoding(data: bytes) -> str:
+def encoding_of(data: bytes) -> str:
+    """The character encoding that a text's beginning shows; ``utf-8`` when it shows none."""
     if data.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
         return "utf-32"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):

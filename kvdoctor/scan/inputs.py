@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from kvdoctor.data import dataclass, field
 from kvdoctor.errors import InputError
+from kvdoctor.intake.decode import encoding_of
 
 PIECE = 512 << 10  # bytes read at once: small enough for the cache of a core, and reused memory
 MAX_LINE = 1 << 20  # bytes of one line
@@ -193,13 +194,14 @@ def _damages() -> tuple[type[BaseException], ...]:
 
 
 def _decoded(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """UTF-16 as UTF-8; everything else as it is."""
+    """UTF-16 and UTF-32 as UTF-8; everything else as it is."""
     first = next(blocks, b"")
-    if not first.startswith((b"\xff\xfe", b"\xfe\xff")):
+    encoding = encoding_of(first)
+    if encoding == "utf-8":
         yield first
         yield from blocks
         return
-    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
     yield decoder.decode(first).encode("utf-8", "replace")
     for block in blocks:
         yield decoder.decode(block).encode("utf-8", "replace")
@@ -234,7 +236,7 @@ def _whole_lines(blocks: Iterator[bytes], progress: Progress) -> Iterator[bytes]
 
 def is_packed(head: bytes) -> bool:
     """Whether a file's beginning is that of a packed one, or of UTF-16."""
-    return head.startswith((*_MAGIC, b"\xff\xfe", b"\xfe\xff"))
+    return head.startswith(tuple(_MAGIC)) or encoding_of(head) != "utf-8"
 
 
 def is_binary(head: bytes) -> bool:
