@@ -152,8 +152,10 @@ def test_a_signal_in_the_middle_ends_it_at_once_with_all_its_processes(
 ) -> None:
     command = [sys.executable, "-m", "kvdoctor", "scan", str(endless), "--jobs", jobs, "--json"]
     started = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    )
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        # a job in the background of a script starts with the signal ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
     until = time.monotonic() + 30
     while len(members(started.pid)) < (3 if jobs == "2" else 1) and time.monotonic() < until:
         time.sleep(0.05)
