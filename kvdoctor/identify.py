@@ -266,7 +266,9 @@ class Identifier:
         claim = self._log_claim(record)
         if claim is not None:
             return log_identity(record, claim, self._log_place(record, claim))
-        if record.level not in BAD_LEVELS or self._says_less(record):
+        if record.level not in BAD_LEVELS:
+            return self._foreign_log(record, quiet=True) if record.native else None
+        if self._says_less(record):
             return None
         site = None if record.native else self._log_site(record)
         return site or self._foreign_log(record)
@@ -325,10 +327,11 @@ class Identifier:
             place=Place(site.file, "", record.log_line or site.line, site.releases),
         )
 
-    def _foreign_log(self, record: LogRecord) -> Identity | None:
-        """An error line of a library below vLLM whose meaning is known."""
+    def _foreign_log(self, record: LogRecord, *, quiet: bool = False) -> Identity | None:
+        """An error line of a library below vLLM whose meaning is known; ``quiet``: a line that is
+        logged below the level of errors."""
         said = self._knowledge.foreign.find(record.message, native=record.native)
-        if said is None or said.harmless:
+        if said is None or said.harmless or (quiet and not said.quiet):
             return None
         message = one_line(record.message)
         return Identity(

@@ -35,6 +35,12 @@ Result: TypeAlias = "bool | int | float | str | Literal[Unknown.UNKNOWN]"
 Values: TypeAlias = "Mapping[str, Any]"
 
 
+def spoken(value: Scalar) -> str:
+    """A value in one line, as it is shown and as :func:`read_value` takes it; '' for an empty
+    text."""
+    return " ".join(str(value).split()) if value != "" else "''"
+
+
 def read_value(value: object, type_: str) -> Result:
     """``value`` as a value of ``type_``; UNKNOWN when it is none.
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from fuzz.pipeline import shipped
 
 from kvdoctor.intake import read
 from kvdoctor.report import Report, Source, read_sources, report
+from kvdoctor.scan import scan
 from kvdoctor.show.document import document
 from kvdoctor.show.plain import report_text
 
@@ -85,3 +89,39 @@ def test_a_wrapper_that_was_cut_is_still_no_root_cause() -> None:
     found = reported("RuntimeError: Worker failed with error ''UCX''\n").findings
     assert found[0].message == "'UCX'"
     assert any("Worker failed" in one.message and one.role == "consequence" for one in found)
+
+
+@pytest.mark.parametrize(
+    ("line", "owner", "meaning"),
+    [
+        (
+            "W0904 10:52:53.047694 512 ucx_utils.cpp:62] Unexpected UCX error: Request canceled",
+            "nixl",
+            "peer's",
+        ),
+        (
+            "I0331 02:49:30.617945 803444 transfer_engine_py.cpp:454] "
+            "Sync batch data transfer timeout after 33061142969ns",
+            "mooncake",
+            "in time",
+        ),
+    ],
+)
+def test_trouble_that_a_library_logs_below_an_error_is_named(
+    line: str, owner: str, meaning: str, tmp_path: Path
+) -> None:
+    (finding,) = reported(f"{line}\n{line}\n").findings
+    assert (finding.owner, finding.count) == (owner, 2)
+    assert meaning in finding.hint
+    log = tmp_path / "native.log"
+    log.write_text(f"{line}\n" * 2)
+    (row,) = scan([str(log)], shipped()).rows
+    assert (row.owner, row.count) == (owner, 2)
+
+
+def test_what_a_library_logs_below_an_error_in_healthy_servers_is_no_trouble() -> None:
+    shown = reported(
+        "I0331 02:49:30.617945 803444 transfer_engine.cpp:92] Transfer Engine starting.\n"
+        "W0331 02:49:30.617945 8034 transfer_metadata.cpp:15] Local segment descriptor not found\n"
+    )
+    assert shown.findings == ()

@@ -28,6 +28,7 @@ class Foreign:
     native: str = ""
     code: bool = False
     harmless: bool = False  # printed as an error by healthy servers, too
+    quiet: bool = False  # trouble all the same where it is logged as a warning or below
     holes: Mapping[str, str] = field(default_factory=dict)
     literal_chars: int = 0
 
@@ -56,9 +57,15 @@ class ForeignMessages:
                     _text(one["meaning"]),
                     one.get("native", ""),
                     harmless=bool(one.get("harmless")),
+                    quiet=bool(one.get("quiet")),
                 )
                 self._messages.append(said)
         self._index: PatternIndex | None = None
+
+    @property
+    def quiet(self) -> tuple[str, ...]:
+        """Templates of the messages that tell trouble at any level."""
+        return tuple(one.text for one in self._messages if one.quiet)
 
     def owner_of(self, exception: str) -> str:
         """The library that an exception class belongs to, "" when it is none of these."""

@@ -15,6 +15,7 @@ from kvdoctor.decide import NOT_KNOWN
 from kvdoctor.errors import InputError
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.report import Report, Source, input_spec
+from kvdoctor.scalars import spoken
 from kvdoctor.session import State
 from kvdoctor.show.plain import report_text
 from kvdoctor.terminal import can_encode, clean, has_controlling_terminal, is_terminal
@@ -130,7 +131,7 @@ def _ask(state: State, knowledge: Knowledge, keyboard: TextIO) -> State:
         reply = _prompt(_question(shown, name), keyboard)
         if not reply:
             offered = shown.facts.offered.get(name) if shown.facts else None
-            reply = str(offered.value) if offered is not None else NOT_KNOWN
+            reply = spoken(offered.value) if offered is not None else NOT_KNOWN
         state = session.answer(state, name, reply, knowledge)
         if state.message:
             print(f"  {state.message}")
@@ -152,7 +153,7 @@ def _question(shown: Report, name: str) -> str:
         print(clean(f"  (the log has, line {item.number}: {item.text.strip()[:200]})"))
     offered = shown.facts.offered.get(name) if shown.facts else None
     choices = f" ({'/'.join(spec.choices)})" if spec.choices else ""
-    default = f" [enter: {offered.value}]" if offered is not None else " [enter: not known]"
+    default = f" [enter: {spoken(offered.value)}]" if offered is not None else " [enter: not known]"
     side = f" on {spec.side}" if spec.side in ("prefill", "decode") else ""
     if spec.find:
         return f"{spec.ask}{side}{choices}{default}\n  (find it: {spec.find}): "

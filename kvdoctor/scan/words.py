@@ -68,11 +68,12 @@ def fails(line: bytes) -> bool:
 class Runs:
     """Short runs of every template that a log line can be, digits taken out.
 
-    A line that holds none of them, in the form of :meth:`bare`, is no line of any record, wrapper
-    or stated context. The cost of a look does not depend on how many templates there are."""
+    A line that holds none of them, in the form of :meth:`bare`, is no line of any record, wrapper,
+    stated context or library below. The cost of a look does not depend on their number."""
 
     def __init__(self, knowledge: Knowledge, context: Iterable[str]) -> None:
         texts = [one.message for one in knowledge.wrappers] + list(context)
+        texts += knowledge.foreign.quiet
         indexes = [
             knowledge.index,
             PatternIndex.build((str(n), text) for n, text in enumerate(texts)),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kvdoctor.report import Report
-from kvdoctor.values.value import Scalar, Value
+from kvdoctor.scalars import spoken
+from kvdoctor.values.value import Value
 
 OF_ONE_RUN = frozenset(  # different by nature: no difference to look into
     ("engine_id", "host", "port", "kv_port", "side", "kv_role", "remote_engine_id", "request_id",
@@ -59,8 +60,7 @@ def _of(shown: Report, side: str) -> dict[str, Value]:
 
 
 def _told(value: Value) -> str:
-    raw: Scalar = value.value
-    return " ".join(str(raw).split())
+    return spoken(value.value)
 
 
 def _row(mark: str, name: str, left: str, right: str, cell: int) -> str:

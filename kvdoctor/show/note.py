@@ -11,6 +11,7 @@ from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Match
 from kvdoctor.record import Record
 from kvdoctor.report import Report, input_spec
+from kvdoctor.scalars import spoken
 from kvdoctor.show.document import next_step
 from kvdoctor.show.plain import cut, proof_words, stop_words, value_source
 from kvdoctor.terminal import clean
@@ -251,7 +252,7 @@ def _value_lines(shown: Report) -> list[str]:
     if shown.facts is None:
         return []
     return [
-        f"{name} = {_flat(str(value.value))}   {value_source(value)}"
+        f"{name} = {_flat(spoken(value.value))}   {value_source(value)}"
         for name, value in shown.facts.known.items()
     ]
 

@@ -14,6 +14,7 @@ from kvdoctor.intake.numbered import line_at
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Evidence, Match
 from kvdoctor.report import OfferedFix, Report, input_spec
+from kvdoctor.scalars import spoken
 from kvdoctor.show.document import next_step
 from kvdoctor.terminal import clean
 from kvdoctor.values.value import Value
@@ -297,7 +298,7 @@ def _values(shown: Report) -> list[str]:
     rows = [
         (
             f"{name} ({value.side})" if value.side != "this" else name,
-            cut(" ".join(str(value.value).split()), 40),
+            cut(spoken(value.value), 40),
             value_source(value),
         )
         for name, value in list(shown.facts.known.items())[:VALUE_LIMIT]
@@ -328,7 +329,7 @@ def _questions(shown: Report) -> list[str]:
 def _question(shown: Report, name: str) -> list[str]:
     spec = input_spec(shown, name)
     offered = shown.facts.offered.get(name) if shown.facts else None
-    usual = f" (usually {offered.value})" if offered is not None else ""
+    usual = f" (usually {spoken(offered.value)})" if offered is not None else ""
     side = f" [{spec.side}]" if spec.side in ("prefill", "decode", "both") else ""
     choices = f" ({', '.join(spec.choices)})" if spec.choices else ""
     lines = wrapped(f"--set {name}=…   {spec.ask}{side}{choices}{usual}", "      ", "  ")

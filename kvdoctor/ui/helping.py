@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from kvdoctor.report import Report, input_spec
+from kvdoctor.scalars import spoken
 from kvdoctor.show.asking import decided_by
 from kvdoctor.ui.panes.base import FRONT, text
 
@@ -82,7 +83,7 @@ def question_help(shown: Report, name: str) -> str:
         lines.append(f"Example: {spec.example}")
     offered = shown.facts.offered.get(name) if shown.facts is not None else None
     if offered is not None:
-        lines.append(f"Usual: {offered.value} (offered, never assumed)")
+        lines.append(f"Usual: {spoken(offered.value)} (offered, never assumed)")
     if spec.choices:
         lines.append(f"One of: {', '.join(spec.choices)}")
     if spec.minimum is not None or spec.maximum is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -12,6 +13,7 @@ from kvdoctor.intake import read
 from kvdoctor.load import load
 from kvdoctor.report import Report, Source, read_sources, report
 from kvdoctor.show.asking import decided_by, most_questions
+from kvdoctor.show.plain import report_text
 from kvdoctor.text.rendering import worded
 from kvdoctor.ui.helping import HelpScreen
 
@@ -79,3 +81,32 @@ def test_what_stays_undecided_is_told_in_sentences() -> None:
 
 def test_a_hole_without_a_value_is_told_in_words() -> None:
     assert worded("port {remote_port} of {host}", {"host": "a"}) == "port [remote port] of a"
+
+
+CONV_LAYOUT = (
+    "AssertionError: 3-read Mamba conv transfer requires DS conv state layout. "
+    "Set VLLM_SSM_CONV_STATE_LAYOUT=DS\n"
+)
+
+
+async def test_an_empty_text_that_is_usual_is_shown_and_taken_by_enter() -> None:
+    screen = app(CONV_LAYOUT, knowledge=load(private=False), answers={"vllm_release": "0.22.1"})
+    async with screen.run_test(size=(100, 40)) as pilot:
+        await settled(pilot, "values")
+        await pilot.press("n", "o", "enter")
+        await until(pilot, lambda: "usually ''" in "\n".join(drawn(screen)), "the usual value")
+        await pilot.press("enter")
+        await settled(pilot, "cause")
+        assert "VLLM_SSM_CONV_STATE_LAYOUT=DS" in "\n".join(drawn(screen))
+        assert screen.shown is not None and screen.shown.facts is not None
+        assert screen.shown.facts.known["conv_layout"].value == ""
+
+
+def test_an_empty_value_is_written_as_one() -> None:
+    every = load(private=False)
+    sources = read_sources([Source(read(CONV_LAYOUT, knowledge=every.reading))], every)
+    asked = report_text(report(sources, every, answers={"on_cpu": "no"}), every)
+    assert "(usually '')" in " ".join(asked.split())
+    answers = {"on_cpu": "no", "conv_layout": "''"}
+    told = report_text(report(sources, every, answers=answers), every)
+    assert re.search(r"^  conv_layout +'' +you said so", told, re.MULTILINE)

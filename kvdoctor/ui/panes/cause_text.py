@@ -13,6 +13,7 @@ from kvdoctor.fix import Proof
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.match import Evidence, Match
 from kvdoctor.report import OfferedFix, Report, input_spec
+from kvdoctor.scalars import spoken
 from kvdoctor.show.commands import Sided
 from kvdoctor.show.document import next_step
 from kvdoctor.show.plain import Styled, cut, proof_words, unrecorded_lines, value_source
@@ -266,7 +267,7 @@ def value_row(name: str, value: Value | None, room: int, glyphs: Glyphs) -> Cont
     """An input, its value and where that was read; for an open one, that it is not known."""
     names, numbers = (40, 80) if room >= 170 else (40, 24) if room >= 110 else (26, 14)
     side = f" ({value.side})" if value is not None and value.side in ("prefill", "decode") else ""
-    shown = "?" if value is None else " ".join(str(value.value).split())
+    shown = "?" if value is None else spoken(value.value)
     if shown.startswith(("/", "./")) and len(shown) > numbers:  # a path is told by its end
         shown = glyphs.cut + shown[len(glyphs.cut) - numbers :]
     if len(name + side) > names:

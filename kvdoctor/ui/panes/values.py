@@ -10,6 +10,7 @@ from textual.widgets.option_list import Option
 
 from kvdoctor import session
 from kvdoctor.report import Report, input_spec
+from kvdoctor.scalars import spoken
 from kvdoctor.session import State
 from kvdoctor.show.asking import most_questions
 from kvdoctor.ui.fields import Field
@@ -84,7 +85,7 @@ class ValuesPane(Pane, can_focus=False):
             return
         spec = input_spec(shown, name)
         offered = shown.facts.offered.get(name) if shown.facts else None
-        self._usual = str(offered.value) if offered is not None else ""
+        self._usual = spoken(offered.value) if offered is not None else ""
         question.update(_question(shown, name))
         field.value = ""
         field.placeholder = (
