@@ -305,7 +305,9 @@ class Identifier:
         if site is not None:
             return Place(site.file, "", record.log_line or site.line, site.releases)
         seen = claim.record.seen_in
-        file = seen[-1].raised_in.partition(":")[0] if seen else record.log_file
+        file = record.log_file
+        if seen and (file or claim.hit.literal_chars >= STRONG_LITERALS):
+            file = seen[-1].raised_in.partition(":")[0]
         return Place(file, "", record.log_line) if file else None
 
     def _log_site(self, record: LogRecord) -> Identity | None:
