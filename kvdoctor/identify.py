@@ -239,7 +239,8 @@ class Identifier:
             return replace(base, tier=0 if in_vllm else 1)
         if not in_vllm:
             return replace(base, confidence=0.5, tier=1)
-        return replace(base, confidence=0.6, tier=0, similar=self._similar(failure.message))
+        similar = () if _is_pythons(failure) else self._similar(failure.message)
+        return replace(base, confidence=0.6, tier=0, similar=similar)
 
     def _similar(self, message: str) -> tuple[str, ...]:
         """Templates with similar wording. Each guess reads the whole catalogue, so only the first
@@ -306,7 +307,7 @@ class Identifier:
             return Place(site.file, "", record.log_line or site.line, site.releases)
         seen = claim.record.seen_in
         file = record.log_file
-        if seen and (file or claim.hit.literal_chars >= STRONG_LITERALS):
+        if seen and (file or (claim.hit and claim.hit.literal_chars >= STRONG_LITERALS)):
             file = seen[-1].raised_in.partition(":")[0]
         return Place(file, "", record.log_line) if file else None
 
@@ -390,6 +391,12 @@ class Identifier:
             wrapper = self.wrapper(text) if wrappers else None
             if wrapper is not None and not wrapper.noise:
                 yield line.number, wrapper_alone(one_line(text), one_line(text), wrapper)
+
+
+def _is_pythons(failure: Failure) -> bool:
+    """Whether the interpreter worded the message: the line that failed raises nothing itself."""
+    code = failure.frames[-1].code.strip() if failure.frames else ""
+    return bool(code) and not code.startswith(("raise", "assert"))
 
 
 def _raised_here(claims: list[Claim], failure: Failure) -> list[Claim]:

@@ -102,7 +102,8 @@ class Knowledge:
             if "{version}" in line["message"] and line["message"] not in banners:
                 banners.append(line["message"])
         places = self.sites.fingerprints if self.sites.releases else None
-        return Reading(self.wrappers, Fingerprints(tuple(banners), places))
+        images = tuple(self.trees.get("releases", {}).get("images", ()))
+        return Reading(self.wrappers, Fingerprints(tuple(banners), places, images))
 
     @cached_property
     def foreign(self) -> ForeignMessages:

@@ -86,7 +86,8 @@ class Report:
     outcome: Outcome | None = None
     fixes: tuple[OfferedFix, ...] = ()
     withheld: tuple[NotOffered, ...] = ()
-    next: tuple[Link, ...] = ()
+    next: tuple[Link, ...] = ()  # what surely fails next
+    may_fail: tuple[Link, ...] = ()  # and what does in some of the releases that this may be
     dangers: tuple[Link, ...] = ()
     related: tuple[Link, ...] = ()
     commands: tuple[Launch, ...] = ()
@@ -316,9 +317,11 @@ def report_about(
 
 def _walked(done: Report, knowledge: Knowledge, known: set[str]) -> Report:
     assert done.config is not None  # noqa: S101
+    failing = fails_next(done.config, knowledge, known)
     return replace(
         done,
-        next=fails_next(done.config, knowledge, known),
+        next=tuple(link for link in failing if link.sure),
+        may_fail=failing,
         dangers=dangers(done.config, knowledge, known),
     )
 
@@ -368,7 +371,7 @@ def _with_fixes(
         if knowledge is None:
             return (), ()
         after = after_fix(record, values, config, side=side, applies=applies, removes=removes)
-        return fails_after(record, config, after, knowledge, done.next, side)
+        return fails_after(record, config, after, knowledge, done.may_fail, side)
 
     def troubles(spec: FixSpec, values: Mapping[str, Scalar]) -> int:
         applies = {key: render(text, values) or "" for key, text in spec.applies.items()}

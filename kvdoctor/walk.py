@@ -35,6 +35,7 @@ class Link:
     title: str
     kind: str
     why: str = ""
+    sure: bool = True  # False: some releases that this may be would let the values pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +137,41 @@ def verdict_for(record: Record, config: Configuration) -> tuple[Verdict, dict[st
     return guard_verdict(record, scalars, config.candidates, asking=False, guards=own), scalars
 
 
+def refusing(
+    record: Record, scalars: Mapping[str, Scalar], candidates: Sequence[str]
+) -> tuple[bool, str]:
+    """Whether the guard of another record's error surely refuses values that it refuses in some
+    release, and in which releases, in words ("" for all that this may be). Sure is what all
+    variants of the guard refuse, or what is said of releases by name."""
+    own = own_guards(record)
+    if candidates:
+        at = [
+            one
+            for one in candidates
+            if guard_verdict(record, scalars, (one,), asking=False, guards=own).accepted is False
+        ]
+        if len(at) == len(candidates):
+            return True, ""
+        middle = candidates[candidates.index(at[0]) : candidates.index(at[-1]) + 1]
+        return True, f"in vLLM {', '.join(at) if len(middle) > len(at) else _span(at)}"
+    no = [
+        one
+        for one in own
+        if guard_verdict(record, scalars, (), asking=False, guards=(one,)).accepted is False
+    ]
+    where = "" if any(not one.vllm for one in no) else f"in vLLM {', '.join(g.vllm for g in no)}"
+    return len(no) == len(own), where
+
+
+def _span(releases: Sequence[str]) -> str:
+    return releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
+
+
 def fails_next(
     config: Configuration, knowledge: Knowledge, leave_out: Collection[str]
 ) -> tuple[Link, ...]:
-    """Records whose guard these values break, in the order in which vLLM reaches the guards."""
+    """Records whose guard these values break in some release that this may be, in the order in
+    which vLLM reaches the guards."""
     broken: list[tuple[int, Link]] = []
     stated = {entry.name for entry in config.values.entries}
     for record_id in knowledge.guarded:
@@ -154,12 +186,9 @@ def fails_next(
             continue
         verdict, scalars = verdict_for(record, config)
         if verdict.accepted is False:
-            broken.append(
-                (
-                    record.stage,
-                    Link(record_id, record.title, "fails-next", _why(record, scalars, config)),
-                )
-            )
+            sure, where = refusing(record, scalars, config.candidates)
+            why = _why(record, scalars, config) + (f" ({where})" if where else "")
+            broken.append((record.stage, Link(record_id, record.title, "fails-next", why, sure)))
     broken.sort(key=lambda one: (one[0], one[1].record))
     return tuple(link for _, link in broken)
 

@@ -47,6 +47,25 @@ def test_a_guard_that_holds_or_cannot_be_judged_is_not_told() -> None:
     assert fails_next(unknown, KNOWN, ()) == ()
 
 
+def test_what_only_some_releases_refuse_is_told_with_these_releases() -> None:
+    (old,) = (replace(one, vllm="<0.20.0") for one in MISSING.guards)
+    known = known_with(replace(MISSING, guards=(old,)))
+    releases = ("0.19.1", "0.20.2", "0.21.0")
+    (link,) = fails_next(replace(config(200), candidates=releases), known, ())
+    assert link.sure and link.why.endswith("(in vLLM 0.19.1)")
+    assert fails_next(replace(config(200), candidates=releases[1:]), known, ()) == ()
+
+
+def test_with_an_unknown_release_only_what_every_variant_refuses_is_sure() -> None:
+    (guard,) = MISSING.guards
+    old, new = replace(guard, vllm="<0.20.0"), replace(guard, vllm=">=0.20.0", accepts="size > 0")
+    unknown = replace(config(200), candidates=())
+    (link,) = fails_next(unknown, known_with(replace(MISSING, guards=(old, new))), ())
+    assert not link.sure and link.why.endswith("(in vLLM <0.20.0)")
+    (link,) = fails_next(unknown, known_with(replace(MISSING, guards=(old,))), ())
+    assert link.sure and link.why.endswith("(in vLLM <0.20.0)")
+
+
 def test_a_record_of_another_connector_is_not_told() -> None:
     assert fails_next(config(200, "GadgetConnector"), KNOWN, ()) == ()
     assert not concerns(MISSING, config(200, "GadgetConnector"))

@@ -133,8 +133,8 @@ derive(LogRecord, "message", _message)
 class Release:
     """The vLLM release a text came from. ``candidates`` is empty when nothing tells it.
 
-    ``how``: ``banner``, ``frames``, ``log-lines``, ``paths`` or ``unknown``; ``suffix`` is what a
-    vendor or development build adds to the version ("rc1.dev50+g12ab", "+vendor")."""
+    ``how``: ``banner``, ``image``, ``frames``, ``log-lines``, ``paths`` or ``unknown``; ``suffix``
+    is what a vendor or development build adds to the version ("rc1.dev50+g12ab", "+vendor")."""
 
     release: str = ""
     candidates: tuple[str, ...] = ()

@@ -42,10 +42,12 @@ class Places(Protocol):
 @dataclass(frozen=True, slots=True)
 class Fingerprints:
     """``banners``: templates of the messages in which vLLM states its version, each with a
-    ``{version}`` hole. ``places``: the lookup that the harvested sources give."""
+    ``{version}`` hole. ``places``: the lookup that the harvested sources give. ``images``: names of
+    container images of vLLM with the same hole, which stand anywhere in a line."""
 
     banners: tuple[str, ...] = ()
     places: Places | None = None
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,14 @@ def release_of(
     banner = _banner(lines, fingerprints.banners)
     places = fingerprints.places
     if places is None:
-        return banner or Release()
+        return banner or _image(lines, fingerprints.images) or Release()
     frames = _agree(_frames(failures, places), places.releases)
     heads = _agree(_heads(records, places), places.releases)
     if banner:
         return _checked(banner, frames)
+    image = _image(lines, fingerprints.images)
+    if image is not None and _allows(frames[0] or heads[0], image.release, places.releases):
+        return _checked(image, frames)
     for how, (candidates, _) in (("frames", frames), ("log-lines", heads)):
         if not candidates:
             continue
@@ -90,6 +95,11 @@ def release_of(
     if paths and len(paths) < len(places.releases):
         return Release(paths[0] if len(paths) == 1 else "", paths, "paths", patched=frames[1])
     return Release(patched=frames[1])
+
+
+def _allows(candidates: Sequence[str], release: str, known: Sequence[str]) -> bool:
+    """Whether what the log shows may be of the release that an image's name states."""
+    return not candidates or release in candidates or release not in known
 
 
 def _checked(banner: Release, frames: tuple[tuple[str, ...], bool]) -> Release:
@@ -120,6 +130,25 @@ def _banner(lines: Sequence[Line], banners: Sequence[str]) -> Release | None:
             if found:
                 return Release(found[1], (found[1],), "banner", found[2], line.number)
     return None
+
+
+def _image(lines: Sequence[Line], images: Sequence[str]) -> Release | None:
+    """The version that the names of vLLM's images state, if they state one."""
+    if not images:
+        return None
+    patterns = _patterns(tuple(images))
+    found: dict[str, Release] = {}
+    for line in lines:
+        text = line.text
+        for pattern, mark in patterns:
+            hit = pattern.search(text) if mark in text else None
+            version = hit and hit.holes.get("version")
+            told = _VERSION.match(version.strip()) if version else None
+            if told:
+                suffix = told[2] if told[2].startswith((".", "rc", "+")) else ""
+                known = Release(told[1], (told[1],), "image", suffix, line.number)
+                found.setdefault(told[1], known)
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 @lru_cache(maxsize=4)

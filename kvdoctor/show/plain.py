@@ -459,7 +459,7 @@ def unrecorded_lines(shown: Report, knowledge: Knowledge) -> list[str]:
             for near in about.near:
                 lines += wrapped(cut(near.text, 150), " " * 14, f"  line {near.line:<6} ")
         if about.records:
-            lines += ["", Styled("RECORDS of the same file or folder")]
+            lines += ["", Styled("RECORDS of the same file or part of vLLM")]
             for record, title in about.records:
                 lines += wrapped(f"{record}: {title}", "    ", "  ")
         lines.append("")

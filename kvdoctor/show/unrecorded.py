@@ -3,6 +3,8 @@ stands around it, which records speak of the same file, and what to collect for 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from kvdoctor.catalogue.livesource import Installed, SourceLine, excerpt, installed_anywhere
 from kvdoctor.catalogue.sitehit import SiteHit
 from kvdoctor.data import dataclass
@@ -103,19 +105,32 @@ def _code(shown: Report, finding: Match, file: str, line: int) -> str:
 
 
 def _records_of(file: str, knowledge: Knowledge) -> tuple[tuple[str, str], ...]:
-    """Records whose errors are raised in the same file, else in the same folder."""
+    """Records whose errors are raised in the same file, else in its kin."""
+    places = {
+        (record.id, record.title): [seen.raised_in.partition(":")[0] for seen in record.seen_in]
+        for record in knowledge.records.values()
+        if record.status != "retired"
+    }
+    same = [about for about, files in places.items() if file in files]
+    if not same:
+        kin = _kin_of(file, {one for files in places.values() for one in files})
+        same = [about for about, files in places.items() if not kin.isdisjoint(files)]
+    return tuple(same)[:NEAR_LIMIT]
+
+
+def _kin_of(file: str, files: Collection[str]) -> set[str]:
+    """Files that belong to the same thing: those of the same folder, or, where that is one of many
+    things, those whose name begins with the same word (``a_b.py``, ``a/c.py``)."""
     folder = file.rpartition("/")[0] + "/"
-    same: list[tuple[str, str]] = []
-    near: list[tuple[str, str]] = []
-    for record in knowledge.records.values():
-        if record.status == "retired":
-            continue
-        files = [seen.raised_in.partition(":")[0] for seen in record.seen_in]
-        if file in files:
-            same.append((record.id, record.title))
-        elif folder.count("/") > 3 and any(one.startswith(folder) for one in files):
-            near.append((record.id, record.title))
-    return tuple(same or near)[:NEAR_LIMIT]
+    below = {one for one in files if one.startswith(folder) and folder.count("/") > 3}
+    if all("/" not in one.removeprefix(folder) for one in below):
+        return below
+    word = _first_word(file.removeprefix(folder))
+    return {one for one in below if _first_word(one.removeprefix(folder)) == word}
+
+
+def _first_word(path: str) -> str:
+    return path.partition("/")[0].removesuffix(".py").partition("_")[0]
 
 
 def history(about: Unrecorded) -> str:

@@ -87,9 +87,10 @@ def _values(reading: _Reading, paste: Paste, own: str, why: str, table: Table) -
         entries.insert(0, Value(SIDE, own, "log", "this", 0, paste.name, "stated", why))
     release = paste.release
     if release.release and not any(entry.name == VERSION for entry in entries):
+        certainty = "stated" if release.how in ("banner", "image") else "inferred"
         entries.append(Value(
-            VERSION, release.release, "log", own, release.number, paste.name,
-            "stated" if release.how == "banner" else "inferred", "the release of the log",
+            VERSION, release.release, "log", own, release.number, paste.name, certainty,
+            "the release of the log",
         ))  # fmt: skip
     stated = {(entry.name, entry.side) for entry in entries}
     for value in usual(table, paste.release.candidates):

@@ -219,6 +219,8 @@ def _tree(
                 continue
             if isinstance(value, str):
                 value = value.removeprefix("torch.")  # as the option is written
+            elif value is None and name in spec.empty:
+                name, value = spec.empty[name], ""
             made = Value(name, value, "log", "this", number, source, "stated", spec.why or why)
             server.found.append(Found(made, spec.rank))
         return

@@ -58,6 +58,8 @@ class TreeSpec:
     why: str = ""
     settles: bool = False  # a missing key means the default
     only: frozenset[str] = frozenset()  # names that are read; empty: all of them
+    # key → name of a text that is empty where the key is printed with nothing
+    empty: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +300,7 @@ def _tree(hole: str, spec: Mapping[str, object], ident: str) -> TreeSpec:
     return TreeSpec(
         hole, form, keys, rank, str(spec.get("why", "")),
         bool(spec.get("settles", False)), frozenset(_words(spec, "only")),
+        {key: str(name) for key, name in _map(spec, "empty").items()},
     )  # fmt: skip
 
 
