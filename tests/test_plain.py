@@ -92,7 +92,7 @@ def test_an_error_without_a_record_tells_its_surroundings_and_what_to_collect() 
     text = text_of(FRAMES, load(private=False))
     assert "No record covers this error yet." in text
     assert "OTHER ERRORS of _nixl_handshake" in text
-    assert "RECORDS of the same file or folder" in text
+    assert "RECORDS of the same file or part of vLLM" in text
     assert "TO COLLECT" in text
 
 
