@@ -93,7 +93,7 @@ class Report:
     commands: tuple[Launch, ...] = ()
     config: Configuration | None = field(default=None)
     notices: tuple[Match, ...] = ()  # worth knowing, and no trouble: deprecations and the like
-    unexplained: tuple[Unexplained, ...] = ()  # error lines, given when there are no findings
+    unexplained: tuple[Unexplained, ...] = ()  # error lines that no finding explains
     to_look_at: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)  # by question
 
     @property
@@ -165,10 +165,8 @@ def read_sources(sources: Sequence[Source], knowledge: Knowledge) -> Read:
     kept = _without_denied(findings, sided, values, knowledge, release)
     notices = tuple(one for one in kept if _is_notice(one, knowledge))
     troubles = tuple(one for one in kept if one not in notices)
-    left = (
-        ()
-        if troubles
-        else tuple(one for source in sided for one in unexplained(source.paste, knowledge))
+    left = tuple(
+        one for source in sided for one in unexplained(source.paste, knowledge, bool(troubles))
     )
     return Read(tuple(sided), release, _rooted(troubles), values, tuple(commands), notices, left)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from kvdoctor.data import NamedTuple
-from kvdoctor.identify import BAD_LEVELS
+from kvdoctor.identify import BAD_LEVELS, Identifier
 from kvdoctor.intake.paste import LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
 
@@ -24,13 +24,24 @@ class Unexplained(NamedTuple):
     times: int = 1
 
 
-def unexplained(paste: Paste, knowledge: Knowledge) -> tuple[Unexplained, ...]:
-    """The error lines of a text in which nothing was found, equal ones counted, in their order."""
+def unexplained(
+    paste: Paste, knowledge: Knowledge, findings: bool = False
+) -> tuple[Unexplained, ...]:
+    """The error lines of a text that nothing explains, equal ones counted, in their order.
+    ``findings``: something was found in it, so that some of them may be explained."""
+    identifier = Identifier(knowledge, paste) if findings else None
     found: dict[tuple[str, str], Unexplained] = {}
+    judged: dict[tuple[str, str, str], bool] = {}  # a call writes other texts, too
     for record in paste.records:
         if record.level not in BAD_LEVELS or not record.message.strip():
             continue
         place, key = _place(record), call_of(record)
+        if identifier is not None:
+            call = (*key, record.message[:40])
+            if call not in judged and len(judged) < 2 * MOST:
+                judged[call] = _is_explained(record, identifier)
+            if judged.get(call, True):
+                continue
         known = found.get(key)
         if known is not None:
             found[key] = known._replace(times=known.times + 1)
@@ -38,6 +49,14 @@ def unexplained(paste: Paste, knowledge: Knowledge) -> tuple[Unexplained, ...]:
             text = " ".join(record.message.split())[:LONGEST]
             found[key] = Unexplained(paste.name, record.number, text, place, record.process)
     return tuple(found.values())
+
+
+def _is_explained(record: LogRecord, identifier: Identifier) -> bool:
+    return (
+        record.failure is not None
+        or identifier.log(record) is not None
+        or identifier.wrapper(record.message) is not None
+    )
 
 
 def unexplained_records(

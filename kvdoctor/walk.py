@@ -197,6 +197,8 @@ def _why(record: Record, scalars: Mapping[str, Scalar], config: Configuration) -
     outcome = diagnose(record, _facts(record, config))
     if isinstance(outcome, Cause):
         return outcome.text
+    if record.danger:  # no guard refuses it
+        return record.summary.strip()
     shown = ", ".join(f"{name}={value}" for name, value in scalars.items() if value is not None)
     return f"its guard does not accept {shown}" if shown else record.title
 

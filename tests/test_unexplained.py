@@ -45,6 +45,32 @@ def test_a_healthy_text_has_nothing_unexplained() -> None:
     assert shown.unexplained == ()
 
 
+KNOWN = (
+    "(Worker pid=8) ERROR 05-01 15:00:23 [multiproc_executor.py:962] AssertionError: "
+    "Local block size 32 is not divisible by remote block size 128 or vice versa.\n"
+)
+
+
+def test_error_lines_that_no_finding_explains_are_told_beside_it() -> None:
+    house = f"{HEAD}The house store answered late\n"
+    shown = reported(f"{KNOWN}{house}{KNOWN}{house}")
+    assert [one.record for one in shown.findings] == ["nixl-block-size-not-multiple"]
+    assert [(one.number, one.times) for one in shown.unexplained] == [(2, 2)]
+    plain = report_text(shown, shipped())
+    assert plain.index("The house store answered late (2 times)") > plain.index("FIX 1")
+
+
+def test_what_a_finding_or_a_wrapper_explains_is_not_told_again() -> None:
+    wrapper = "(EngineCore pid=8) ERROR 05-01 15:00:23 [core.py:1143] EngineCore failed to start.\n"
+    assert reported(f"{KNOWN}{wrapper}{KNOWN}").unexplained == ()
+
+
+def test_a_call_that_writes_a_known_line_and_another_one_is_told_for_the_other() -> None:
+    place = "(Worker pid=8) ERROR 05-01 15:00:41 [multiproc_executor.py:962] "
+    shown = reported(f"{KNOWN}{place}Something of the house\n")
+    assert [one.text for one in shown.unexplained] == ["Something of the house"]
+
+
 def test_a_traceback_without_its_exception_is_named_as_such() -> None:
     shown = reported(CUT)
     finding = shown.findings[0]

@@ -79,6 +79,7 @@ def report_text(shown: Report, knowledge: Knowledge, *, colour: bool = False) ->
         lines += _published(shown)
         lines += unrecorded_lines(shown, knowledge)
         lines += _others(shown)
+        lines += _unexplained(shown)
     lines += _links(
         "NOTED, no trouble",
         ((str(one.record), f"line {one.number}: {one.title}") for one in shown.notices),
@@ -172,7 +173,8 @@ def _unexplained(shown: Report) -> list[str]:
     lines: list[str] = [Styled(head)]
     for one in shown.unexplained[:FEW_UNEXPLAINED]:
         times = f" ({one.times} times)" if one.times > 1 else ""
-        lines += wrapped(f"{one.text}{times}", " " * 9 + "| ", f"{one.number:8d} | ")
+        said = cut(one.text, 140) if shown.findings else one.text
+        lines += wrapped(f"{said}{times}", " " * 9 + "| ", f"{one.number:8d} | ")
     more = len(shown.unexplained) - FEW_UNEXPLAINED
     if more > 0:
         lines.append(f"         … and {more} more")

@@ -34,6 +34,7 @@ WARN = "bold $text-warning"
 BAD = "bold $text-error"
 SNIPPET_LINES = 8  # more of a long one with enter
 CHANGED_LINES = 6
+FEW_UNEXPLAINED = 6  # numbers of error lines that nothing explains
 
 
 def story(shown: Report, room: int, glyphs: Glyphs) -> Content:
@@ -235,6 +236,12 @@ def advice(shown: Report) -> Content:
         parts.append(text(f"{len(shown.next)} more would fail next with these values: n", WARN))
     elif shown.dangers:
         parts.append(text("Dangerous with these values: n", WARN))
+    if shown.unexplained:
+        many = len(shown.unexplained)
+        rows = ", ".join(str(one.number) for one in shown.unexplained[:FEW_UNEXPLAINED])
+        more = ", …" if many > FEW_UNEXPLAINED else ""
+        kinds = "kind of error line" if many == 1 else "kinds of error lines"
+        parts.append(text(f"{many} {kinds} that nothing here explains: {rows}{more} (l)", WARN))
     if shown.withheld:
         parts.append(text("Not offered", "bold"))
         parts += [text(f"  {one.title}: {one.why}") for one in shown.withheld]
