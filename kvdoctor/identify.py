@@ -19,6 +19,7 @@ from kvdoctor.identity import (
     as_wrapper,
     at_site,
     claimed,
+    crashed,
     files_of,
     frame_place,
     log_identity,
@@ -30,6 +31,7 @@ from kvdoctor.identity import (
     without_message,
     wrapper_alone,
 )
+from kvdoctor.intake.crashes import FORM as CRASH
 from kvdoctor.intake.paste import Failure, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.owners import one_line, owner_of, package_of, short_name
@@ -76,7 +78,19 @@ class Identifier:
             self._failures[key] = self._identified(failure)
         return self._failures[key]
 
+    def _crashed(self, failure: Failure) -> Identity:
+        """A crash belongs to the innermost library or package that is known."""
+        foreign = self._knowledge.foreign
+        owners = (
+            foreign.owner_of_library(one.module) or package_of(one)
+            for one in reversed(failure.frames)
+        )
+        owner = next(filter(None, owners), "")
+        return crashed(failure, owner, foreign.crash(owner))
+
     def _identified(self, failure: Failure) -> Identity | None:
+        if failure.form == CRASH:
+            return self._crashed(failure)
         site = self._site_of(failure)
         claims = self._claims_on(failure, site.code if site is not None else "")
         owner = owner_of(failure)

@@ -15,6 +15,12 @@ LIKE = 0.000_008  # claims closer than this (eight characters of fixed text) are
 VLLM = "vllm"
 
 
+CRASHED = (
+    "A signal ended the process, not a Python error. The frames name the library: its own log "
+    "lines above tell more. For a report keep the whole backtrace and that library's version."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where in the source: ``releases`` are those in which the site exists, oldest first."""
@@ -87,6 +93,27 @@ def without_end(base: Identity, failure: Failure) -> Identity:
         confidence=0.3,
         tier=4,
         meaning="The lines that follow it in the log name the exception: give them too.",
+    )
+
+
+def crashed(failure: Failure, owner: str, meaning: str) -> Identity:
+    """A crash of native code: no Python error, and what ended the process."""
+    deepest = failure.frames[-1] if failure.frames else None
+    place = (deepest.module, deepest.function) if deepest is not None else ("", "")
+    in_vllm = [one for one in failure.frames if one.module.startswith("vllm/")]
+    return Identity(
+        key=("crash", failure.exception, *place),
+        exception=failure.exception,
+        message=one_line(failure.message),
+        kind="crash",
+        owner=owner,
+        confidence=0.85,
+        tier=0,
+        title="Native code crashed and took the process with it",
+        place=frame_place(deepest) if deepest is not None and any(place) else None,
+        vllm_place=frame_place(in_vllm[-1]) if in_vllm else None,
+        form=failure.form,
+        meaning=meaning or CRASHED,
     )
 
 

@@ -42,12 +42,17 @@ class ForeignMessages:
         self._owners: dict[str, str] = {}
         self._prefixes: tuple[str, ...] = ()
         self._files: dict[str, str] = {}  # file of a native record → owner
+        self._libraries: dict[str, str] = {}  # how a library's name begins → owner
+        self._crashes: dict[str, str] = {}  # owner → what a crash in its code means
         for part in tree:
             owner = str(part["owner"])
             self._prefixes += tuple(part.get("prefixes", ()))
             for name in part.get("exceptions", ()):
                 self._owners[str(name)] = owner
             self._files.update((str(file), owner) for file in part.get("files", ()))
+            self._libraries.update((str(one), owner) for one in part.get("libraries", ()))
+            if "crash" in part:
+                self._crashes[owner] = _text(part["crash"])
             for code, meaning in part.get("codes", {}).items():
                 self._codes[code] = Foreign(owner, code, _text(meaning), code=True)
             for one in part.get("messages", ()):
@@ -77,6 +82,15 @@ class ForeignMessages:
             if file in self._files:
                 return self._files[file]
         return ""
+
+    def owner_of_library(self, path: str) -> str:
+        """Whose a shared library is, "" when it is not known."""
+        name = path.rpartition("/")[2]
+        return next((who for start, who in self._libraries.items() if name.startswith(start)), "")
+
+    def crash(self, owner: str) -> str:
+        """What a crash in native code of ``owner`` means, "" when nothing is known."""
+        return self._crashes.get(owner, "")
 
     def code(self, code: str) -> Foreign | None:
         """One status code by its name."""

@@ -18,6 +18,10 @@ FRAME = re.compile(r'\s*(?:\|\s+)?File ?"([^"\n]{1,2000})", ?line ?(\w{1,12})(?:
 _BORDERS = "│┃║┆┊╎┇┋"
 _BOX = Lazy(r"^[\s╭╮╰╯─━═┌┐└┘├┤┬┴┼╔╗╚╝╞╡╒╕╘╛┏┓┗┛]{2,}|[\s╭╮╰╯─━═┌┐└┘├┤╔╗╚╝╞╡┏┓┗┛]{2,}$")
 _EDITOR = Lazy(r"\s{0,8}(\d{1,7})(?=$|[\s:|-])[:|-]?")
+# The frames of a native backtrace are numbered by the handler that wrote them.
+_NATIVE_FRAME = Lazy(
+    r"\s{0,8}\d{1,4}\s{1,8}(?:0x[0-9a-f]{4,20} \S|[^\s()]{1,500}\(.{0,600}\) \[0x)"
+)
 _QUOTE = Lazy(r"\s{0,3}> ?")
 _SYNTAX_START = Lazy(
     r'\s*(?:File "|Traceback \(most|During handling of the above|The above exception was)'
@@ -78,7 +82,11 @@ def unbox(line: str) -> str:
 def unnumber(lines: list[str]) -> list[str] | None:
     """The lines without an editor's running line numbers; ``None`` when there are none. A line
     without a number is the rest of a wrapped one."""
-    found = [(at, match) for at, line in enumerate(lines) if (match := _EDITOR.match(line))]
+    found = [
+        (at, match)
+        for at, line in enumerate(lines)
+        if (match := _EDITOR.match(line)) and not _NATIVE_FRAME.match(line)
+    ]
     rising = sum(int(b[1]) == int(a[1]) + 1 for (_, a), (_, b) in itertools.pairwise(found))
     filled = sum(1 for line in lines if line.strip())
     if filled < 3 or rising < 0.8 * (len(found) - 1) or len(found) < 0.4 * filled:

@@ -70,7 +70,8 @@ class Failure:
     ``line`` (an exception line alone), ``pydantic`` (a validation error: ``exception`` is
     ``ValidationError``, ``raised`` the class inside the validator, ``message`` the inner message),
     ``argparse``, ``quoted`` (the message inside "Worker failed with error '...'": class unknown,
-    ``exception`` is ""), ``repr``, ``cut`` (frames whose exception line is missing).
+    ``exception`` is ""), ``repr``, ``cut`` (frames whose exception line is missing), ``crash``
+    (native code was hit by a signal: see intake/crashes.py).
 
     ``cause`` is the index in ``Paste.failures`` of the failure that led to this one, ``link`` how:
     ``direct`` (raise from), ``context`` (while handling), ``group`` (a leaf of an exception group

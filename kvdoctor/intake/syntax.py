@@ -72,7 +72,8 @@ _RAW_START = re.compile(
     r"(?:Process \S{1,80}:$|Exception in |Exception ignored|During handling of "
     r"|The above exception |\[rank\d|INFO:|ERROR:|WARNING:|usage: |Call stack:|Stack \(most"
     r"|Thread 0x|Fatal Python error|\S{1,300}:\d{1,7}: \w{0,40}Warning: |sys:1: |Killed$|Aborted"
-    r"|Segmentation fault|terminate called|\S{0,80}(?:\$|#|>>>) )"
+    r"|Segmentation fault|terminate called|\[[^\[\]\s]{1,100}\] Caught signal |SIG[A-Z]{2,8}\(\d"
+    r"|\*\*\* SIG|!!!!!!! |\S{0,80}(?:\$|#|>>>) )"
 )
 _NOT_CLASSES = frozenset(
     {"INFO", "ERROR", "WARNING", "DEBUG", "CRITICAL", "Message", "Arguments", "Note", "Hint",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from kvdoctor.data import dataclass, field, replace
 from kvdoctor.intake import dialects, syntax
+from kvdoctor.intake.crashes import crash
 from kvdoctor.intake.found import Found, Stream, add, message_lines
 from kvdoctor.intake.paste import Failure, Frame, Line
 from kvdoctor.intake.syntax import CONTEXT, DIRECT, FRAME, TRACEBACK
@@ -49,6 +50,10 @@ def _may_begin(text: str) -> bool:
         or "ray::" in text
         or "tack (most" in text
         or "Call stack:" in text
+        or "SIG" in text
+        or "aught signal" in text
+        or "egfault" in text
+        or "core dumped" in text
     )
 
 
@@ -64,7 +69,7 @@ def _step(stream: Stream, at: int, text: str) -> int:
         return _block(stream, at, at)
     if syntax.STACK in text or text.startswith("Call stack:"):
         return _skip_stack(stream, at + 1)
-    for parse_one in (dialects.pydantic, dialects.argparse, _alone, dialects.aborted):
+    for parse_one in (crash, dialects.pydantic, dialects.argparse, _alone, dialects.aborted):
         after = parse_one(stream, at)
         if after > at:
             return after

@@ -17,7 +17,8 @@ from kvdoctor.text.gramindex import PatternIndex
 FAILURE = (
     b"rror", b"xception", b"Traceback (most recent call last", b'File "', b"Interrupt",
     b"SystemExit", b"[type=", b"Again", b"assert ", b"terminate called", b"ray::", b"tack (most",
-    b"Call stack:",
+    b"Call stack:", b"aught signal", b"egfault", b"core dumped", b"SIGSEGV", b"SIGBUS", b"SIGABRT",
+    b"SIGILL", b"SIGFPE",
 )  # fmt: skip
 _BAD = (b"ERROR", b"CRITICAL", b"FATAL", b"Process ", b'"critical', b'"fatal', b'"err"')
 _NOTED = (b"WARN", b'"warn', b"NCCL ", b"UCX ")
