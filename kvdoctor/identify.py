@@ -82,7 +82,8 @@ class Identifier:
         """A crash belongs to the innermost library or package that is known."""
         foreign = self._knowledge.foreign
         owners = (
-            foreign.owner_of_library(one.module) or package_of(one)
+            foreign.owner_of_native(one.module, one.function)
+            or (package_of(one).removesuffix(".libs") if one.path != one.module else "")
             for one in reversed(failure.frames)
         )
         owner = next(filter(None, owners), "")

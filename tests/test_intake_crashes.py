@@ -65,6 +65,7 @@ PC: @     0x7f3bf1985ad8  (unknown)  ucp_ep_rkey_unpack
     @     0x7f3bf1985ad8       1234  nixlUcxEngine::loadRemoteConnInfo()
 """
 SHELL = "/entry.sh: line 7:    41 Segmentation fault      (core dumped) vllm serve /models/x\n"
+LOG = "worker-killed-by-signal.log"
 DIED = (
     "(EngineCore pid=120) ERROR 08-02 19:43:44 [multiproc_executor.py:280] "
     "Worker proc VllmWorker-1 died unexpectedly, shutting down executor.\n"
@@ -126,6 +127,16 @@ def test_a_crash_is_the_cause_of_what_vllm_says_of_its_worker(text: str, owner: 
     assert (shown.finding.owner, shown.finding.role) == (owner, "root_cause")
     assert shown.finding.hint
     assert [one.role for one in shown.findings] == ["root_cause", "consequence"]
+
+
+def test_a_worker_of_a_real_vllm_that_a_signal_ended_is_the_cause() -> None:
+    """vLLM 0.32.0 with UCX_HANDLE_ERRORS=bt; its worker got SIGSEGV, and two handlers wrote."""
+    shown = reported(Path(__file__).with_name("crashes").joinpath(LOG).read_text("utf-8"))
+    assert shown.finding is not None
+    assert shown.finding.error == "SIGSEGV: Segmentation fault: kill(2) or raise(3)"
+    assert (shown.finding.number, shown.finding.owner, shown.finding.count) == (113, "pyzmq", 1)
+    assert {one.role for one in shown.findings[1:]} == {"consequence"}
+    assert [one.number for one in shown.findings[1:]] == [183, 198, 206]
 
 
 def test_eight_ranks_that_crash_alike_are_one_finding() -> None:

@@ -43,6 +43,7 @@ class ForeignMessages:
         self._prefixes: tuple[str, ...] = ()
         self._files: dict[str, str] = {}  # file of a native record → owner
         self._libraries: dict[str, str] = {}  # how a library's name begins → owner
+        self._symbols: dict[str, str] = {}  # how its functions' names begin → owner
         self._crashes: dict[str, str] = {}  # owner → what a crash in its code means
         for part in tree:
             owner = str(part["owner"])
@@ -51,6 +52,7 @@ class ForeignMessages:
                 self._owners[str(name)] = owner
             self._files.update((str(file), owner) for file in part.get("files", ()))
             self._libraries.update((str(one), owner) for one in part.get("libraries", ()))
+            self._symbols.update((str(one), owner) for one in part.get("symbols", ()))
             if "crash" in part:
                 self._crashes[owner] = _text(part["crash"])
             for code, meaning in part.get("codes", {}).items():
@@ -83,10 +85,14 @@ class ForeignMessages:
                 return self._files[file]
         return ""
 
-    def owner_of_library(self, path: str) -> str:
-        """Whose a shared library is, "" when it is not known."""
-        name = path.rpartition("/")[2]
-        return next((who for start, who in self._libraries.items() if name.startswith(start)), "")
+    def owner_of_native(self, library: str, function: str) -> str:
+        """Whose a frame of native code is, "" when neither its library nor its name tells."""
+        name = library.rpartition("/")[2]
+        for known, said in ((self._libraries, name), (self._symbols, function)):
+            for start, who in known.items():
+                if said.startswith(start):
+                    return who
+        return ""
 
     def crash(self, owner: str) -> str:
         """What a crash in native code of ``owner`` means, "" when nothing is known."""

@@ -17,6 +17,7 @@ from kvdoctor.intake.paste import Frame
 
 FORM = "crash"
 MOST_LINES = 400  # of one backtrace
+CLOSE = 4  # lines between the words of two handlers about one crash
 _NUMBERS = {"4": "SIGILL", "6": "SIGABRT", "7": "SIGBUS", "8": "SIGFPE", "11": "SIGSEGV"}
 _WORDS = {
     "Segmentation fault": "SIGSEGV",
@@ -29,7 +30,7 @@ _WORD = "|".join(_WORDS)
 
 _UCX = Lazy(
     r"\[[^\[\]\s]{1,100}?:\s{0,4}\d{1,10}(?:\s{0,2}:\s{0,4}\d{1,10}){0,2}\s{0,2}\] "
-    r"Caught signal (\d{1,3}) \(([^()\n]{1,200})\)"
+    r"Caught signal (\d{1,3}) \((.{1,300})\)\s*$"
 )
 _PYTHON = Lazy(rf"Fatal Python error: ({_WORD})\s*$")
 _TORCH = Lazy(r"(SIG[A-Z]{2,8})\(\d{1,3}\), PID: \d{1,10}, Thread \d{1,20}:")
@@ -38,6 +39,8 @@ _RECEIVED = Lazy(r"\*\*\* (SIG[A-Z]{2,8}) (?:received at time=|\(@0x)")
 _SHELL = Lazy(
     rf"(?:\S{{1,200}}: line \d{{1,7}}:\s{{1,8}}\d{{1,10}} )?({_WORD}) {{1,20}}\(core dumped\)"
 )
+
+_MARKS = ("Caught signal", "Fatal Python", "SIG", "Segfault", "core dumped")
 
 # A frame: file or library, function, and the line of its source where the handler knows it.
 _AT_LIBRARY = Lazy(
@@ -66,7 +69,10 @@ _RUNTIME = ("libc.so", "libc-2", "libpthread", "ld-linux")
 
 def crash(stream: Stream, at: int) -> int:
     """The crash that is announced in line ``at``; the position behind its frames."""
-    told = _announced(stream.lines[at].text.strip())
+    text = stream.lines[at].text
+    if not any(word in text for word in _MARKS):
+        return at
+    told = _announced(text.strip())
     if told is None or _is_told(stream, at, told[0]):
         return at
     signal, message = told
@@ -95,17 +101,22 @@ def _announced(text: str) -> tuple[str, str] | None:
 
 def _is_told(stream: Stream, at: int, signal: str) -> bool:
     """Whether the crash stands above already: the exception that aborted the process, the same
-    signal in its other threads, or the shell's word about its end."""
+    signal in its other threads, by another handler, or the shell's word about its end."""
     for found in reversed(stream.found[-3:]):
         if at - found.last > MOST_LINES:
             break
         if found.failure.form == FORM and found.failure.exception == signal:
-            shell = _SHELL.match(stream.lines[at].text.strip()) is not None
-            torch = _TORCH.match(stream.lines[at].text.strip()) is not None
-            return shell or torch
+            before, now = (_handler(stream.lines[one].text.strip()) for one in (found.at, at))
+            others = at - found.last <= CLOSE and before is not now
+            return others or now is _SHELL or now is before is _TORCH
         if signal == "SIGABRT":
             return True
     return False
+
+
+def _handler(text: str) -> Lazy:
+    """The form in which a crash is announced."""
+    return next(one for one in (_UCX, _PYTHON, _TORCH, _TVM, _RECEIVED, _SHELL) if one.match(text))
 
 
 def _frames(stream: Stream, at: int) -> tuple[list[Frame], int]:
