@@ -66,7 +66,9 @@ def test_72_prints_of_libraries_stay_as_lines() -> None:
     text = "Loaded plugin UCX\nfree(): invalid pointer\nAborted (core dumped)\n"
     paste = read(text)
     assert [line.text for line in paste.lines] == text.splitlines()
-    assert paste.failures == ()
+    (failure,) = paste.failures
+    assert (failure.exception, failure.message) == ("SIGABRT", "free(): invalid pointer")
+    assert read("Loaded plugin UCX\nfree(): invalid pointer\n").failures == ()
 
 
 def test_72_an_uncaught_cpp_exception_is_a_failure() -> None:

@@ -40,6 +40,11 @@ _SHELL = Lazy(
     rf"(?:\S{{1,200}}: line \d{{1,7}}:\s{{1,8}}\d{{1,10}} )?({_WORD}) {{1,20}}\(core dumped\)"
 )
 
+# Why the C library aborts, in the line above.
+_REASON = Lazy(
+    r"(?:\w{1,40}\(\): .{1,200}|double free or corruption.{0,100}|corrupted .{1,100}"
+    r"|.{1,300}: Assertion [`'].{1,300}' failed\.)$"
+)
 _MARKS = ("Caught signal", "Fatal Python", "SIG", "Segfault", "core dumped")
 
 # A frame: file or library, function, and the line of its source where the handler knows it.
@@ -76,6 +81,9 @@ def crash(stream: Stream, at: int) -> int:
     if told is None or _is_told(stream, at, told[0]):
         return at
     signal, message = told
+    if signal == "SIGABRT" and at:
+        reason = _REASON.match(stream.lines[at - 1].text.strip())
+        message = reason[0] if reason else message
     frames, last = _frames(stream, at)
     add(stream, at, at, last, signal, message, tuple(reversed(_without_handler(frames))), FORM)
     return last + 1
