@@ -21,7 +21,13 @@ NASTY = (
     '  File "vllm/x.py", line 99999999999999999999999, in x\n    assert x\nAssertionError\n',
     "During handling of the above exception, another exception occurred:\n",
     "  + Exception Group Traceback (most recent call last):\n  | ExceptionGroup: x (2 sub)\n",
-    "--kv-transfer-config '{\"kv_connector\": ", "vllm serve m --block-size ", "!!python/object:",
+    "[h:1:0:1] Caught signal 11 (Segmentation fault: at address 0x8)\n",
+    " 0  /x/libucs.so(a+0x2) [0x7f]\n", "SIGSEGV(11), PID: 1, Thread 2:\n",
+    " frame #0: _ZN9a (0x7f in /x.so)\n", "*** SIGSEGV received at time=1\n",
+    "Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n",
+    "x: y (core dumped)", "!!!!!!! Segfault encountered !!!!!!!\n",
+    "image: vllm/vllm-openai:v0.31.0@sha256:", "--kv-transfer-config '{\"kv_connector\": ",
+    "vllm serve m --block-size ", "!!python/object:",
     "&a [*a, *a]\n", "args: [" * 50, "kind: Deployment\nspec:\n", "non-default args: {'a': [[[[",
 )  # fmt: skip
 PREFIXES = (
@@ -35,6 +41,7 @@ def cases() -> list[bytes]:
     """The bytes of the project's real logs, short ones first."""
     found = [path.read_bytes() for path in sorted((TESTS / "cases").glob("*/*.log"))]
     found += [path.read_bytes() for path in sorted((TESTS / "cases").glob("*/*.txt"))]
+    found += [path.read_bytes() for path in sorted((TESTS / "crashes").glob("*.log"))]
     found += [path.read_bytes() for path in sorted((TESTS / "cases").glob("*/cmd.sh"))]
     return sorted((one for one in found if len(one) < SMALL), key=len)
 
