@@ -31,8 +31,7 @@ from kvdoctor.identity import (
     without_message,
     wrapper_alone,
 )
-from kvdoctor.intake.crashes import FORM as CRASH
-from kvdoctor.intake.paste import Failure, LogRecord, Paste
+from kvdoctor.intake.paste import CRASH, Failure, LogRecord, Paste
 from kvdoctor.knowledge import Knowledge
 from kvdoctor.owners import one_line, owner_of, package_of, short_name
 from kvdoctor.record import Identify, Record, Wrapper

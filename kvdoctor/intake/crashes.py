@@ -7,15 +7,13 @@ handler's own, the outermost first. A native frame's ``module`` is its library."
 
 from __future__ import annotations
 
-import re
 from posixpath import normpath
 
 from kvdoctor.intake import syntax
 from kvdoctor.intake.found import Stream, add
 from kvdoctor.intake.lazy import Lazy
-from kvdoctor.intake.paste import Frame
+from kvdoctor.intake.paste import CRASH, Frame
 
-FORM = "crash"
 MOST_LINES = 400  # of one backtrace
 CLOSE = 4  # lines between the words of two handlers about one crash
 _NUMBERS = {"4": "SIGILL", "6": "SIGABRT", "7": "SIGBUS", "8": "SIGFPE", "11": "SIGSEGV"}
@@ -45,8 +43,6 @@ _REASON = Lazy(
     r"(?:\w{1,40}\(\): .{1,200}|double free or corruption.{0,100}|corrupted .{1,100}"
     r"|.{1,300}: Assertion [`'].{1,300}' failed\.)$"
 )
-_MARKS = ("Caught signal", "Fatal Python", "SIG", "Segfault", "core dumped")
-
 # A frame: file or library, function, and the line of its source where the handler knows it.
 _AT_LIBRARY = Lazy(
     r"\s{0,8}(?:\d{1,4}\s{1,8})?([^\s()]{1,500})\((.{0,600})\) \[0x[0-9a-f]{1,20}\]\s*$"
@@ -64,20 +60,17 @@ _AT_ADDRESS = Lazy(
 _BETWEEN = Lazy(
     r"\s*$|==== backtrace|=+\s*$|(?:Current thread|Thread) 0x|<omitting python|Python frame"
 )
-_ADDRESS = re.compile(r" (?:at )?(?:address )?0x[0-9a-f]{1,20}")
-_MANGLED = re.compile(r"_ZN[VK]{0,2}")
-_SIZE = re.compile(r"[1-9]\d{0,2}")
+_ADDRESS = Lazy(r" (?:at )?(?:address )?0x[0-9a-f]{1,20}")
+_MANGLED = Lazy(r"_ZN[VK]{0,2}")
+_SIZE = Lazy(r"[1-9]\d{0,2}")
 # Whose frame 0 is the signal handler, not what crashed.
-_HANDLER = re.compile(r"handle_error|SignalHandler|sigaction| killpg$")
+_HANDLER = Lazy(r"handle_error|SignalHandler|sigaction| killpg$")
 _RUNTIME = ("libc.so", "libc-2", "libpthread", "ld-linux")
 
 
 def crash(stream: Stream, at: int) -> int:
     """The crash that is announced in line ``at``; the position behind its frames."""
-    text = stream.lines[at].text
-    if not any(word in text for word in _MARKS):
-        return at
-    told = _announced(text.strip())
+    told = _announced(stream.lines[at].text.strip())
     if told is None or _is_told(stream, at, told[0]):
         return at
     signal, message = told
@@ -85,7 +78,7 @@ def crash(stream: Stream, at: int) -> int:
         reason = _REASON.match(stream.lines[at - 1].text.strip())
         message = reason[0] if reason else message
     frames, last = _frames(stream, at)
-    add(stream, at, at, last, signal, message, tuple(reversed(_without_handler(frames))), FORM)
+    add(stream, at, at, last, signal, message, tuple(reversed(_without_handler(frames))), CRASH)
     return last + 1
 
 
@@ -113,7 +106,7 @@ def _is_told(stream: Stream, at: int, signal: str) -> bool:
     for found in reversed(stream.found[-3:]):
         if at - found.last > MOST_LINES:
             break
-        if found.failure.form == FORM and found.failure.exception == signal:
+        if found.failure.form == CRASH and found.failure.exception == signal:
             before, now = (_handler(stream.lines[one].text.strip()) for one in (found.at, at))
             others = at - found.last <= CLOSE and before is not now
             return others or now is _SHELL or now is before is _TORCH

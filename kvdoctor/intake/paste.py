@@ -48,6 +48,9 @@ def _text(kept: Callable[[Line], str | int]) -> Callable[[Line], str]:
 derive(Line, "text", _text)
 
 
+CRASH = "crash"  # the form of a failure that a signal handler wrote
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """One frame of a traceback. ``module`` is the path from the package root on

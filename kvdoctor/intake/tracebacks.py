@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from kvdoctor.data import dataclass, field, replace
 from kvdoctor.intake import dialects, syntax
-from kvdoctor.intake.crashes import crash
 from kvdoctor.intake.found import Found, Stream, add, message_lines
 from kvdoctor.intake.paste import Failure, Frame, Line
 from kvdoctor.intake.syntax import CONTEXT, DIRECT, FRAME, TRACEBACK
 
+CRASHED = ("SIG", "Caught signal", "Segfault", "core dumped", "Fatal Python")
 JUNK = 3  # foreign lines tolerated between two frames of an unprefixed traceback
 
 
@@ -51,8 +51,8 @@ def _may_begin(text: str) -> bool:
         or "tack (most" in text
         or "Call stack:" in text
         or "SIG" in text
-        or "aught signal" in text
-        or "egfault" in text
+        or "Caught signal" in text
+        or "Segfault" in text
         or "core dumped" in text
     )
 
@@ -69,7 +69,13 @@ def _step(stream: Stream, at: int, text: str) -> int:
         return _block(stream, at, at)
     if syntax.STACK in text or text.startswith("Call stack:"):
         return _skip_stack(stream, at + 1)
-    for parse_one in (crash, dialects.pydantic, dialects.argparse, _alone, dialects.aborted):
+    if any(word in text for word in CRASHED):
+        from kvdoctor.intake.crashes import crash
+
+        after = crash(stream, at)
+        if after > at:
+            return after
+    for parse_one in (dialects.pydantic, dialects.argparse, _alone, dialects.aborted):
         after = parse_one(stream, at)
         if after > at:
             return after
