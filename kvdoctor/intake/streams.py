@@ -432,15 +432,20 @@ def _emit(out: _Out, number: int, shown: str, text: str, head: Head, known: _Kno
 
 def _released(out: _Out, last: Line) -> Line:
     """The held line, completed by ``last``."""
-    whole = "".join([*out.parts, last.text])
+    whole = _one_row([*out.parts, last.text])
     line = replace(out.pending or last, text=whole, shown=whole)
     out.pending = None
     return line
 
 
+def _one_row(parts: list[str]) -> str:
+    """Parts of one line put together: what returned the carriage in one of them is a blank."""
+    return "".join(parts).replace("\r", " ")
+
+
 def _flush(out: _Out) -> None:
     if out.pending is not None:
-        out.lines.append(replace(out.pending, text="".join(out.parts)))
+        out.lines.append(replace(out.pending, text=_one_row(out.parts)))
         out.carried.append(0)
         out.outer.append("")
         out.pending = None
