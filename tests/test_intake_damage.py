@@ -294,3 +294,28 @@ def test_what_stands_below_the_widest_record_is_left_alone(below: str) -> None:
     )
     found = read(f"{record}\n{below}\n(Worker pid=28) ERROR 10-16 17:22:56 [side.py:827] bye\n")
     assert [one.message for one in found.failures] == ["word " * 12 + "end"]
+
+
+def test_an_exception_below_a_frame_of_the_widest_lines_width_is_not_joined_to_it() -> None:
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "/app/server.py", line 3, in serve\n'
+        '  File "/app/proxy.py", line 33, in handle\n'
+        '  File "/app/pool.py", line 1, in <module>\n'
+        "KeyError: 'remote_block_ids'\n"
+    )
+    (failure,) = read(text).failures
+    assert (failure.exception, len(failure.frames)) == ("KeyError", 3)
+
+
+@pytest.mark.parametrize("error", ["KeyError: 'remote_block_ids'", "zmq.error.Again: try again"])
+def test_an_exception_below_source_of_the_frames_width_is_not_joined_to_it(error: str) -> None:
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "/app/proxy.py", line 33, in handle\n'
+        '    block_ids = params["remote_block_ids"]\n'  # as long as the line above
+        f"{error}\n"
+    )
+    (failure,) = read(text).failures
+    assert f"{failure.exception}: {failure.message}" == error
+    assert failure.frames[-1].code.strip() == 'block_ids = params["remote_block_ids"]'

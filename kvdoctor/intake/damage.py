@@ -147,6 +147,9 @@ def _structure(lines: Sequence[Line]) -> int:
 _ERROR = re.compile(r"(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Z]\w{0,80}?(?:Error|Exception)(?:: |$)")
 
 
+_DOTTED = Lazy(r"(?:[A-Za-z_]\w{0,80}\.){1,10}[A-Z]\w{0,80}(?:: |$)")
+
+
 def _in_traceback(text: str) -> bool:
     """A frame or its source line; a message that goes on may be indented a little, too."""
     return text[:4] == "    " or (text[:2] == "  " and _is_frame(text))
@@ -194,3 +197,9 @@ def _broken_once(lines: Sequence[Line], at: int) -> bool:
 def is_start(text: str) -> bool:
     """Whether ``text`` cannot be the rest of a wrapped line."""
     return _SYNTAX_START.match(text) is not None
+
+
+def ends_code(before: str, text: str) -> bool:
+    """Whether ``text`` is the exception below ``before``, a traceback's last frame or source."""
+    raised = _ERROR.match(text) or _DOTTED.match(text)
+    return raised is not None and (before[:4] == "    " or FRAME.match(before) is not None)

@@ -37,7 +37,7 @@ def _wrapped(lines: list[Line], at: int, width: int) -> tuple[Line, int]:
         rest = lines[behind]
         if _has_head(rest) or rest.number > lines[behind - 1].number + 1 or not rest.text.strip():
             break
-        if damage.is_start(rest.text):
+        if damage.is_start(rest.text) or damage.ends_code(text, rest.text):
             break
         room = width - damage.filled(lines[behind - 1].shown)
         full = room == 0 or (room == 1 and not rest.text.startswith(" "))
