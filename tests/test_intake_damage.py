@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kvdoctor.intake import read
 from kvdoctor.intake.paste import Failure
+
+CASES = Path(__file__).with_name("cases")
 
 MESSAGE = "block table of layer 7 does not fit: 48 rows, 32 wanted"
 HEAD = "(EngineCore pid=7) ERROR 08-19 18:34:27 [core.py:1349] "
@@ -319,3 +323,36 @@ def test_an_exception_below_source_of_the_frames_width_is_not_joined_to_it(error
     (failure,) = read(text).failures
     assert f"{failure.exception}: {failure.message}" == error
     assert failure.frames[-1].code.strip() == 'block_ids = params["remote_block_ids"]'
+
+
+def excerpts() -> list[tuple[str, str, str]]:
+    """Ends of the tracebacks of the real logs, their lines drawn out to one width: exception,
+    message and text."""
+    found: dict[str, tuple[str, str, str]] = {}
+    for log in sorted(CASES.glob("*/*.log")):
+        paste = read(log.read_bytes())
+        for failure in paste.failures:
+            rows = [one.text for one in paste.lines if failure.first <= one.number <= failure.last]
+            frames = [at for at, row in enumerate(rows) if row.lstrip().startswith('File "')]
+            if failure.form != "traceback" or not frames:
+                continue
+            rows = rows[frames[-min(3, len(frames))] :]
+            width = max([60, *(len(row) for row in rows if len(row) < 200)])
+            text = "\n".join(drawn_out(row, width) for row in rows)
+            found[text] = (failure.exception, failure.message, text)
+    return list(found.values())
+
+
+def drawn_out(row: str, width: int) -> str:
+    """A frame or a line of source, made longer in a way that Python could have printed."""
+    if row.lstrip().startswith('File "/') and len(row) < width:
+        return row.replace('File "/', f'File "/{"a" * (width - len(row) - 1)}/', 1)
+    if row[:4] == "    " and not row.lstrip().startswith(("File", "^", "~")):
+        return row + "  # " + "b" * max(0, width - len(row) - 4)
+    return row
+
+
+def test_lines_of_one_width_hide_no_exception() -> None:
+    for exception, message, text in excerpts():
+        got = [(one.exception, "".join(one.message.split())) for one in read(text).failures]
+        assert (exception, "".join(message.split())) in got, text

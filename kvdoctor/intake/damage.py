@@ -147,7 +147,11 @@ def _structure(lines: Sequence[Line]) -> int:
 _ERROR = re.compile(r"(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Z]\w{0,80}?(?:Error|Exception)(?:: |$)")
 
 
-_DOTTED = Lazy(r"(?:[A-Za-z_]\w{0,80}\.){1,10}[A-Z]\w{0,80}(?:: |$)")
+_RAISED = Lazy(
+    r"(?:[A-Za-z_]\w{0,80}\.){0,10}\w{0,80}?"
+    r"(?:Error|Exception|Iteration|Interrupt|Exit)(?:: |\s*$)"
+    r"|(?:[A-Za-z_]\w{0,80}\.){1,10}[A-Z]\w{0,80}(?:: |\s*$)"
+)
 
 
 def _in_traceback(text: str) -> bool:
@@ -201,5 +205,6 @@ def is_start(text: str) -> bool:
 
 def ends_code(before: str, text: str) -> bool:
     """Whether ``text`` is the exception below ``before``, a traceback's last frame or source."""
-    raised = _ERROR.match(text) or _DOTTED.match(text)
-    return raised is not None and (before[:4] == "    " or FRAME.match(before) is not None)
+    return _RAISED.match(text) is not None and (
+        before[:4] == "    " or FRAME.match(before) is not None
+    )
