@@ -91,7 +91,7 @@ class _Known:
 def lay(text: Pieces) -> Laid:
     """The lines of a decoded text, whose pieces are given up."""
     notes: list[str] = []
-    text = _real_ends(text, notes)
+    text = _real_ends(_without_cell(text, notes), notes)
     around, bars, closed = Around(text), text.has(" | "), text.parts[-1].endswith("\n")
     table = "," in text.parts[0][:4096] and text.has('"')
     tree = text.has("{\n", "[\n", "{ \n")
@@ -114,6 +114,17 @@ def lay(text: Pieces) -> Laid:
     # the last line of a copy has no line end that could tell anything
     told = flags if closed else flags[:-1]
     return Laid(tuple(lines), flags, 0 < sum(told) < len(told), tuple(notes))
+
+
+def _without_cell(text: Pieces, notes: list[str]) -> Pieces:
+    """A log that was copied as one cell of a table, its quotes doubled; any other as it is."""
+    if text.parts[0][:1] != '"' or text.parts[-1].rstrip()[-1:] != '"' or not text.has("\n"):
+        return text
+    body = text.whole().strip()[1:-1].replace('""', "\0")
+    if '"' in body:
+        return text
+    notes.append("the quotes of a table's cell were cut")
+    return Pieces(list(cut(body.replace("\0", '"'), "\n")))
 
 
 def _real_ends(text: Pieces, notes: list[str]) -> Pieces:
@@ -249,7 +260,10 @@ def _add_slow(
     work = _straight(work)
     if _add_json(out, number, shown, work, known, base, depth):
         return
-    for part in _unglue(work, known):
+    parts = _unglue(work, known)
+    if len(parts) > 1 and not known.learned and _may_be_prefix(parts[0]):
+        out.suspects.append(parts[0])
+    for part in parts:
         head = split(part, known.learned, known.names)
         _inherit(head, base)
         rest = content(part, head)
@@ -262,6 +276,11 @@ def _add_slow(
                 _emit(out, number, part if part is not work else shown, rest, head, known)
             else:
                 _emit(out, number, line, line, head, known)
+
+
+def _may_be_prefix(front: str) -> bool:
+    """Whether what stands before a record is one word with a mark behind it: "decode.log:12:"."""
+    return len(front) <= 160 and front[-1:] in (":", "-", "]", ">", "|") and " " not in front
 
 
 def _inner_lines(rest: str, head: Head) -> list[str] | None:

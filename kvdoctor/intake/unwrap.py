@@ -247,10 +247,13 @@ def escaped_lines(text: str) -> list[str] | None:
     return [_unescaped(part) for part in parts]
 
 
+_HEADED = Lazy(r"\\n(?:\([^()\n]{1,80}\) )?(?:INFO|WARNING) \d\d-\d\d \d\d:\d\d:\d\d \[")
+
+
 def escaped_text(text: str) -> str | None:
     """A whole log that was copied as one string literal, with real line ends; else ``None``. Most
     line ends in ``text`` are escaped."""
-    if "Traceback" not in text and "ERROR" not in text:
+    if "Traceback" not in text and "ERROR" not in text and not _HEADED.search(text):
         return None
     body = text.strip()
     if body[0] == '"' and body[-1] == '"':
