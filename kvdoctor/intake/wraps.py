@@ -24,7 +24,7 @@ def rejoin(lines: list[Line], carried: bytearray, notes: list[str]) -> tuple[lis
         flags.append(carried[behind - 1])
         at = behind
     if count:
-        notes.append(f"{count} wrapped lines were joined")
+        notes.append(f"{count} wrapped line{' was' if count == 1 else 's were'} joined")
     return joined, flags
 
 
