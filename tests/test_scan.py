@@ -10,6 +10,7 @@ import pickle
 import random
 import shlex
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -74,6 +75,33 @@ def warning(number: int) -> bytes:
 def test_the_fast_way_finds_what_the_thorough_one_does_in_a_real_log(log: Path) -> None:
     fast = scan_file(str(log), shipped())
     assert findings(fast) == findings(scan_file(str(log), shipped(), thorough=True))
+
+
+def as_docker_keeps(text: str) -> str:
+    return "\n".join(
+        json.dumps({"log": f"{row}\n", "stream": "stderr", "time": "2026-11-30T19:57:30.12Z"})
+        for row in text.split("\n")
+    )
+
+
+def as_a_node_keeps(text: str) -> str:
+    return "\n".join(f"2026-11-30T19:57:30.123456789Z stderr F {row}" for row in text.split("\n"))
+
+
+@pytest.mark.parametrize("kept", [as_docker_keeps, as_a_node_keeps])
+@pytest.mark.parametrize("log", LOGS[::3], ids=lambda log: f"{log.parent.name}-{log.name}")
+def test_a_log_as_a_container_runtime_keeps_it_gives_what_it_gives_plain(
+    log: Path, kept: Callable[[str], str], tmp_path: Path
+) -> None:
+    file = tmp_path / "kept.log"
+    text = gzip.decompress(log.read_bytes()) if log.suffix == ".gz" else log.read_bytes()
+    file.write_text(kept(text.decode("utf-8", "replace")))
+    fast = scan_file(str(file), shipped())
+    assert findings(fast) == findings(scan_file(str(file), shipped(), thorough=True))
+    plain = scan_file(str(log), shipped())
+    assert [(one.key, one.count) for one in fast.rows] == [
+        (one.key, one.count) for one in plain.rows
+    ]
 
 
 @pytest.mark.parametrize("log", LOGS[::5], ids=lambda log: f"{log.parent.name}-{log.name}")

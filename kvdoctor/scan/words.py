@@ -15,7 +15,7 @@ from kvdoctor.text.gramindex import PatternIndex
 
 # Without one of these no line begins a failure.
 FAILURE = (
-    b"rror", b"xception", b"Traceback (most recent call last", b'File "', b"Interrupt",
+    b"rror", b"xception", b"Traceback (most recent call last", b'File "', b'File \\"', b"Interrupt",
     b"SystemExit", b"[type=", b"Again", b"assert ", b"terminate called", b"ray::", b"tack (most",
     b"Call stack:", b"aught signal", b"egfault", b"core dumped", b"SIGSEGV", b"SIGBUS", b"SIGABRT",
     b"SIGILL", b"SIGFPE",
