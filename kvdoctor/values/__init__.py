@@ -225,6 +225,7 @@ def _read(paste: Paste, table: Table) -> _Reading:
     launches, manifests, rest = _configured(plain, table)
     loose.found += read_environment(rest, table.environment)
     loose.found += _models(rest, table)
+    loose.found += _scripts(rest, table)
     return _Reading(logs, launches, manifests, loose, tuple(servers.spoke))
 
 
@@ -249,6 +250,10 @@ def _configured(
         rest = [
             line for line in plain if not any(low <= line.number <= high for low, high in taken)
         ]
+    if any(line.text.rstrip().endswith(("Args:", "Command:")) for line in plain):
+        from kvdoctor.values.described import described
+
+        launches += described(plain, table, len(launches))
     return [*_launches(rest, table), *launches], manifests, rest
 
 
@@ -287,6 +292,13 @@ def _models(plain: list[Line], table: Table) -> Iterable[Found]:
         for tree, place in find_configs(text):
             for value in read_config(tree, table, number + text.count("\n", 0, place)):
                 yield Found(value, MODEL_RANK)
+
+
+def _scripts(plain: list[Line], table: Table) -> Iterable[Found]:
+    for text, number in _runs(plain, "LLM(", "EngineArgs("):
+        from kvdoctor.values.scripts import scripted
+
+        yield from scripted(text, number, table)
 
 
 # -- sides and order ---------------------------------------------------------------------------

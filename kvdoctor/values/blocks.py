@@ -16,6 +16,7 @@ _KEY = (  # compiled when a text may hold YAML
 _HINTS = (
     "apiVersion:", "args:", "command:", "kv_transfer_config", "kv-transfer-config", "engine_kwargs",
     "tensor-parallel-size:", "tensor_parallel_size:", "vllmConfig", "parallelism:", '"apiVersion"',
+    '"Args"',
 )  # fmt: skip
 
 
@@ -45,4 +46,5 @@ def _trimmed(run: list[Line]) -> Iterator[tuple[str, int]]:
 
 
 def _opens(text: str) -> bool:
-    return text.startswith(("---", "{")) or bool(re.match(_KEY, text[:300]))
+    listed = text.startswith("[{") or text.rstrip() == "["
+    return listed or text.startswith(("---", "{")) or bool(re.match(_KEY, text[:300]))

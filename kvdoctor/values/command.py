@@ -255,8 +255,33 @@ def _made(
     number: int,
     style: str,
 ) -> Command:
+    if style == "shell":
+        tokens = _with_whole_json(text, tokens)
     arguments, positional = read_arguments(tokens, program + 1, flags)
     return Command(text, tokens, program, env, arguments, positional, number, style, flags)
+
+
+def _with_whole_json(text: str, tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """JSON that lost its quotes, as a list of processes prints it, as one word again."""
+    if '{"' not in text:
+        return tokens
+    made: list[Token] = []
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        last = index
+        if text.startswith('{"', token.start):
+            raw = text[token.start : token.end]
+            while raw.count("{") > raw.count("}") and last + 1 < min(len(tokens), index + 200):
+                last += 1
+                raw = text[token.start : tokens[last].end]
+            if raw.count("{") == raw.count("}"):
+                token = Token(raw, token.start, tokens[last].end)
+            else:
+                last = index
+        made.append(token)
+        index = last + 1
+    return tuple(made)
 
 
 # -- options -----------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ def _deeper(scope: _Scope, key: str, side: str) -> _Scope:
 
 
 def _mapping(walk: _Walk, node: Any, scope: _Scope) -> None:
-    pairs = list(_pairs(node))
+    pairs = _as_a_pod_has_it(list(_pairs(node)))
     side = _own_side(pairs) or _role_side(pairs, walk.table.roles) or scope.side
     keys = {key for key, _ in pairs}
     lists = {key: child for key, child in pairs if key in _WORD_LISTS and child.id != "mapping"}
@@ -158,6 +158,19 @@ def _mapping(walk: _Walk, node: Any, scope: _Scope) -> None:
             _scalar(walk, key, child, inner, scope)
         else:
             _visit(walk, child, _deeper(scope, key, inner))
+
+
+def _as_a_pod_has_it(pairs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The keys of ``docker inspect`` under the names of a pod's container."""
+    keys = dict(pairs)
+    if not ("Args" in keys and "Path" in keys):
+        return pairs
+    inner = keys.get("Config")
+    settings = _pairs(inner) if inner is not None and inner.id == "mapping" else ()
+    image = next((one for key, one in settings if key == "Image"), None)
+    names = {"Path": "command", "Args": "args"}
+    told = [(names.get(key, key), child) for key, child in pairs]
+    return told + ([("image", image)] if image is not None else [])
 
 
 def _pairs(node: Any) -> Iterator[tuple[str, Any]]:
